@@ -43,6 +43,31 @@ METATE_API metate_status metate_vulkan_address(metate_device *device, void *buff
 /* Before the application destroys the buffer: what uses it has ended when this returns. */
 METATE_API metate_status metate_vulkan_forget(metate_device *device, uint64_t address);
 
+/* ---- launches in a command buffer of the application's --------------------------------------- */
+
+typedef struct metate_vulkan_recording metate_vulkan_recording; /* launches, and what they need */
+
+/* Launches that go into a VkCommandBuffer: one that is being recorded, outside of a render pass, of a family that computes. It may
+ * have other commands before, between and behind them: kernels see what shaders and transfers before them wrote, and all that stands
+ * behind them sees what they wrote. The recording outlives the command buffer's last run, and it ends before its device does. One
+ * thread at a time uses it. */
+METATE_API metate_status metate_vulkan_recording_open(metate_device *device, void *commands,
+                                                      metate_vulkan_recording **recording);
+/* metate_kernel_launch_with, except that the kernel runs when the application submits the command buffer, with the scalars of now and
+ * what arrays and trees hold then. Nothing is copied, and nobody interrupts it: arrays lie in memory of the device's
+ * (METATE_E_INVALID_ARGUMENT), `options` (NULL: none) give memory for each pool that the kernel plans. Module and trees are busy until
+ * the recording is closed. It binds pipelines of its own and pushes constants. */
+METATE_API metate_status metate_vulkan_record(metate_vulkan_recording *recording,
+                                              const metate_kernel *kernel,
+                                              const metate_argument *arguments, uint32_t count,
+                                              const metate_launch_options *options);
+/* After the application has waited for the command buffer: gives what kernels printed to the device's sink, and the status of the
+ * first launch that failed, as metate_kernel_launch says it. Launches behind it have run nevertheless. To be called after each run:
+ * the next one forgets what this one left. */
+METATE_API metate_status metate_vulkan_recording_finish(metate_vulkan_recording *recording);
+/* The command buffer must not run any more. */
+METATE_API metate_status metate_vulkan_recording_close(metate_vulkan_recording *recording);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,7 +58,8 @@ struct Launch {
   const metate_slot *slots;
   void *const *pools;
   const metate_host *host;
-  const TaskTimes *times; // NULL: nobody asks, and nothing is measured
+  const TaskTimes *times = nullptr; // NULL: nobody asks, and nothing is measured
+  void *into = nullptr; // a recording of the driver's own that takes the launch; NULL: it runs
 };
 
 struct Driver {

@@ -8,13 +8,8 @@
 
 using namespace metate;
 
-namespace {
-
-// Slots that a launch keeps on the stack: sixteen three-dimensional arrays. More are allocated.
-constexpr uint32_t stackSlots = 112;
-
 // A worker may hold one unlinked slot of each pool, so a tree's slack bounds the workers.
-uint32_t workerBound(const metate_kernel &kernel, const metate_argument *arguments) {
+uint32_t metate::workerBound(const metate_kernel &kernel, const metate_argument *arguments) {
   uint32_t bound = 0;
   for (uint32_t i = 0; kernel.activates && i < kernel.info->argument_count; ++i) {
     if (!activates(kernel, i))
@@ -25,7 +20,7 @@ uint32_t workerBound(const metate_kernel &kernel, const metate_argument *argumen
   return bound;
 }
 
-metate_status clearSticky(const metate_kernel &kernel, const metate_argument *arguments) {
+metate_status metate::clearSticky(const metate_kernel &kernel, const metate_argument *arguments) {
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     if (!activates(kernel, i))
       continue;
@@ -42,6 +37,32 @@ metate_status clearSticky(const metate_kernel &kernel, const metate_argument *ar
   }
   return METATE_OK;
 }
+
+metate_status metate::report(const metate_kernel &kernel, const metate_argument *arguments,
+                             int32_t code, const metate_failure &failure) {
+  if (failure.code != METATE_OK)
+    return reportFailure(kernel, arguments, failure);
+  if (kernel.activates)
+    METATE_TRY(reportCapacity(kernel, arguments));
+  if (code == METATE_OK)
+    return METATE_OK;
+  if (code == METATE_E_INTERRUPTED)
+    return fail(METATE_E_INTERRUPTED, "kernel '%s': interrupted", kernel.name);
+  if (code < 0 || code > METATE_STATUS_LAST)
+    return fail(METATE_E_INTERNAL, "kernel '%s': its entry returned %d", kernel.name, code);
+  if (!kernel.entry && code == METATE_E_INTERNAL) { // the driver has said why
+    char text[512];
+    snprintf(text, sizeof text, "%s", metate_last_error());
+    return fail(METATE_E_INTERNAL, "kernel '%s': %s", kernel.name, text);
+  }
+  return fail(metate_status(code), "kernel '%s': its entry returned %s", kernel.name,
+              metate_status_name(code));
+}
+
+namespace {
+
+// Slots that a launch keeps on the stack: sixteen three-dimensional arrays. More are allocated.
+constexpr uint32_t stackSlots = 112;
 
 // Has an entry left something to settle in a tree that lies elsewhere?
 metate_status isUnsettled(const metate_tree &tree, bool *unsettled) {
@@ -80,27 +101,6 @@ metate_status settle(const metate_kernel &kernel, const metate_argument *argumen
     metate_view_settle(&view);
   }
   return METATE_OK;
-}
-
-metate_status report(const metate_kernel &kernel, const metate_argument *arguments, int32_t code,
-                     const metate_failure &failure) {
-  if (failure.code != METATE_OK)
-    return reportFailure(kernel, arguments, failure);
-  if (kernel.activates)
-    METATE_TRY(reportCapacity(kernel, arguments));
-  if (code == METATE_OK)
-    return METATE_OK;
-  if (code == METATE_E_INTERRUPTED)
-    return fail(METATE_E_INTERRUPTED, "kernel '%s': interrupted", kernel.name);
-  if (code < 0 || code > METATE_STATUS_LAST)
-    return fail(METATE_E_INTERNAL, "kernel '%s': its entry returned %d", kernel.name, code);
-  if (!kernel.entry && code == METATE_E_INTERNAL) { // the driver has said why
-    char text[512];
-    snprintf(text, sizeof text, "%s", metate_last_error());
-    return fail(METATE_E_INTERNAL, "kernel '%s': %s", kernel.name, text);
-  }
-  return fail(metate_status(code), "kernel '%s': its entry returned %s", kernel.name,
-              metate_status_name(code));
 }
 
 metate_status run(const metate_kernel &kernel, const metate_argument *arguments,

@@ -66,30 +66,36 @@ inline int32_t enter(const metate_kernel &kernel, const metate_slot *slots, void
       {kernel.number, kernel.info->slot_count, slots, pools, &host, times});
 }
 
-// A launch while it runs, as its module and its trees count it.
+// A launch from its begin to its end, as its module and its trees count it.
+inline void countRunning(const metate_kernel &kernel, const metate_argument *arguments,
+                         void (Uses::*count)()) {
+  (kernel.uses->*count)();
+  for (uint32_t i = 0; kernel.trees && i < kernel.info->argument_count; ++i)
+    if (kernel.arguments[i].kind == METATE_ARGUMENT_TREE)
+      (arguments[i].value.tree->uses.*count)();
+}
 class Running {
 public:
   Running(const metate_kernel &kernel, const metate_argument *arguments)
       : kernel(kernel), arguments(arguments) {
-    kernel.uses->begin();
-    if (kernel.trees)
-      eachTree(&Uses::begin);
+    countRunning(kernel, arguments, &Uses::begin);
   }
-  ~Running() {
-    if (kernel.trees)
-      eachTree(&Uses::end);
-    kernel.uses->end();
-  }
+  ~Running() { countRunning(kernel, arguments, &Uses::end); }
 
 private:
-  void eachTree(void (Uses::*count)()) {
-    for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
-      if (kernel.arguments[i].kind == METATE_ARGUMENT_TREE)
-        (arguments[i].value.tree->uses.*count)();
-  }
   const metate_kernel &kernel;
   const metate_argument *arguments;
 };
+
+// ---- of launch.cpp
+
+// How many workers the trees of a launch have room for; 0: as many as there are.
+uint32_t workerBound(const metate_kernel &kernel, const metate_argument *arguments);
+// No tree is exhausted from here on.
+metate_status clearSticky(const metate_kernel &kernel, const metate_argument *arguments);
+// The status and text of a launch that ended.
+metate_status report(const metate_kernel &kernel, const metate_argument *arguments, int32_t code,
+                     const metate_failure &failure);
 
 } // namespace metate
 

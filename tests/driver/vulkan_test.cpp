@@ -1,14 +1,11 @@
 // The driver "vulkan" against Vulkan's loader, between which and the driver stands what makes calls fail: what is missing, what fails, what
 // is lost; and an application that brings its own device.
 #include "grid_device.h"
-#include "metate/metate_vulkan.h"
+#include "vulkan_application.h"
 
 #include <cstring>
 #include <dlfcn.h>
 #include <set>
-
-#define VK_NO_PROTOTYPES
-#include <vulkan/vulkan_core.h>
 
 using namespace metate::test;
 using metate::sized;
@@ -502,96 +499,8 @@ TEST_F(VulkanTest, onlyPromisesOfTheDeviceAreAsked) {
 
 // ---- an application with a device of its own
 
-namespace {
-
-class Application {
-public:
-  VkInstance instance = nullptr;
-  VkPhysicalDevice physical = nullptr;
-  VkDevice device = nullptr;
-  VkQueue queue = nullptr;
-  VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceMemory memory = VK_NULL_HANDLE;
-  bool hasAtomics = false;
-
-  explicit Application(uint32_t bytes) {
-    VkInstanceCreateInfo created{};
-    VkApplicationInfo about{};
-    about.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
-    about.apiVersion = VK_API_VERSION_1_2;
-    created.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
-    created.pApplicationInfo = &about;
-    call<PFN_vkCreateInstance>("vkCreateInstance")(&created, nullptr, &instance);
-    uint32_t count = 1;
-    call<PFN_vkEnumeratePhysicalDevices>("vkEnumeratePhysicalDevices")(instance, &count, &physical);
-    VkPhysicalDeviceVulkan12Features there{};
-    there.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    VkPhysicalDeviceFeatures2 features{};
-    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    features.pNext = &there;
-    call<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical, &features);
-    hasAtomics = there.shaderBufferInt64Atomics;
-    float priority = 1;
-    VkDeviceQueueCreateInfo one{};
-    one.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-    one.queueCount = 1;
-    one.pQueuePriorities = &priority;
-    VkDeviceCreateInfo wanted{};
-    wanted.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    wanted.pNext = &features;
-    wanted.queueCreateInfoCount = 1;
-    wanted.pQueueCreateInfos = &one;
-    call<PFN_vkCreateDevice>("vkCreateDevice")(physical, &wanted, nullptr, &device);
-    call<PFN_vkGetDeviceQueue>("vkGetDeviceQueue")(device, 0, 0, &queue);
-    makeBuffer(bytes);
-  }
-  ~Application() {
-    call<PFN_vkDestroyBuffer>("vkDestroyBuffer")(device, buffer, nullptr);
-    call<PFN_vkFreeMemory>("vkFreeMemory")(device, memory, nullptr);
-    call<PFN_vkDestroyDevice>("vkDestroyDevice")(device, nullptr);
-    call<PFN_vkDestroyInstance>("vkDestroyInstance")(instance, nullptr);
-  }
-  metate_vulkan_options options() const {
-    auto options = sized<metate_vulkan_options>();
-    options.instance = instance;
-    options.physical_device = physical;
-    options.device = device;
-    options.queue = queue;
-    options.features = hasAtomics ? METATE_GRID_NEEDS_I64_ATOMICS : 0u;
-    return options;
-  }
-
-private:
-  template <typename Function> Function call(const char *name) const {
-    return reinterpret_cast<Function>(realInstanceFunction(instance, name));
-  }
-  void makeBuffer(uint32_t bytes) {
-    VkBufferCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-    info.size = bytes;
-    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    call<PFN_vkCreateBuffer>("vkCreateBuffer")(device, &info, nullptr, &buffer);
-    VkMemoryRequirements needs;
-    call<PFN_vkGetBufferMemoryRequirements>("vkGetBufferMemoryRequirements")(device, buffer,
-                                                                             &needs);
-    VkMemoryAllocateFlagsInfo flags{};
-    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
-    flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-    VkMemoryAllocateInfo wanted{};
-    wanted.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    wanted.pNext = &flags;
-    wanted.allocationSize = needs.size;
-    wanted.memoryTypeIndex = uint32_t(__builtin_ctz(needs.memoryTypeBits));
-    call<PFN_vkAllocateMemory>("vkAllocateMemory")(device, &wanted, nullptr, &memory);
-    call<PFN_vkBindBufferMemory>("vkBindBufferMemory")(device, buffer, memory, 0);
-  }
-};
-
-} // namespace
-
 TEST_F(VulkanTest, theApplicationsDeviceIsUsed) {
-  Application application(4000);
+  Application application(realInstanceFunction, 4000);
   ASSERT_TRUE(application.buffer && application.memory);
   auto options = application.options();
   ASSERT_OK(open(&options));

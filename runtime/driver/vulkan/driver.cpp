@@ -1,5 +1,5 @@
 // The driver "vulkan": opening and closing a device, and what goes wrong on it.
-#include "driver/vulkan/code.h"
+#include "driver/vulkan/recording.h"
 
 #include <cstdio>
 #include <new>
@@ -190,6 +190,17 @@ metate_status metate_vulkan_address(metate_device *device, void *buffer, uint64_
   vulkan::Vulkan *machine = nullptr;
   METATE_TRY(vulkan::findMachine(device, &machine));
   return vulkan::remember(*machine, vulkan::handleOf<VkBuffer>(buffer), bytes, address);
+}
+
+metate_status metate_vulkan_recording_open(metate_device *device, void *commands,
+                                           metate_vulkan_recording **recording) {
+  METATE_REQUIRE(device);
+  METATE_REQUIRE(commands);
+  METATE_REQUIRE(recording);
+  vulkan::Vulkan *machine = nullptr;
+  METATE_TRY(vulkan::findMachine(device, &machine));
+  return vulkan::openRecording(device, *machine, vulkan::handleOf<VkCommandBuffer>(commands),
+                               recording);
 }
 
 metate_status metate_vulkan_forget(metate_device *device, uint64_t address) {

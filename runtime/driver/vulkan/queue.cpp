@@ -75,11 +75,11 @@ metate_status Commands::begin() {
   METATE_TRY(check(vulkan, library.beginCommands(next.commands, &info), "vkBeginCommandBuffer"));
   own = &next;
   isOpen = true;
-  order();
+  order(vulkan, own->commands);
   return METATE_OK;
 }
 
-void Commands::order() {
+void order(const Vulkan &vulkan, VkCommandBuffer commands) {
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -87,7 +87,7 @@ void Commands::order() {
                           VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
   const VkPipelineStageFlags stages =
       VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-  vulkan.api.barrier(own->commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+  vulkan.api.barrier(commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
 void Commands::copy(const Buffer &from, uint64_t fromOffset, const Buffer &to, uint64_t toOffset,

@@ -24,17 +24,16 @@ metate_status Timestamps::create(uint32_t tasks) {
   return check(vulkan, result, "vkCreateQueryPool");
 }
 
-void Timestamps::begin(const Commands &commands) {
+void Timestamps::begin(VkCommandBuffer commands) {
   if (!pool)
     return;
-  vulkan.api.resetQueries(commands.handle(), pool, 0, count);
+  vulkan.api.resetQueries(commands, pool, 0, count);
   write(commands);
 }
 
-void Timestamps::write(const Commands &commands) {
+void Timestamps::write(VkCommandBuffer commands) {
   if (pool)
-    vulkan.api.writeTimestamp(commands.handle(), VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool,
-                              written++);
+    vulkan.api.writeTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, written++);
 }
 
 metate_status Timestamps::read() {

@@ -16,9 +16,9 @@ public:
   Timestamps &operator=(const Timestamps &) = delete;
 
   metate_status create(uint32_t tasks);
-  void begin(const Commands &commands);
+  void begin(VkCommandBuffer commands);
   // The next one: what was recorded so far has ended then.
-  void write(const Commands &commands);
+  void write(VkCommandBuffer commands);
   // Once the queue was waited for.
   metate_status read();
 

@@ -126,6 +126,9 @@ void closeQueue(Vulkan &vulkan);
 // Returns when the queue has nothing left to do.
 metate_status synchronize(Vulkan &vulkan);
 
+// Of a command buffer: what stands behind it sees what was written before it.
+void order(const Vulkan &vulkan, VkCommandBuffer commands);
+
 // Commands behind what is in the queue. Those that are not submitted are dropped.
 class Commands {
 public:
@@ -137,8 +140,6 @@ public:
   metate_status begin();
   Flight &flight() { return *own; }
   VkCommandBuffer handle() const { return own->commands; }
-  // What stands behind it sees what was written before it.
-  void order();
   void copy(const Buffer &from, uint64_t fromOffset, const Buffer &to, uint64_t toOffset,
             uint64_t bytes);
   metate_status submit();
