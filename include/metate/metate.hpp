@@ -40,6 +40,8 @@ public:
       return Status::of(code);
     return Device(raw);
   }
+  /// One that a driver's library opened (metate_vulkan_device_open, ...): it is closed with this object.
+  static Device adopt(metate_device *opened) { return Device(opened); }
   metate_device *get() const { return handle.get(); }
   metate_device_info describe() const {
     auto info = sized<metate_device_info>();
