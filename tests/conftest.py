@@ -14,6 +14,7 @@ import device_tests
 import hypothesis
 import pytest
 import seeded
+import vulkan_layer
 
 import metate as mt
 
@@ -56,8 +57,25 @@ def pytest_report_header(config):
     return f"METATE_TEST_SEED={seeded.seed()}"
 
 
+@pytest.fixture(scope="session")
+def validation(tmp_path_factory):
+    """What Khronos' layer says of this process; None where no test runs on Vulkan."""
+    if device_tests.ARCH != "vulkan" or not vulkan_layer.LAYER.exists():
+        return None
+    return vulkan_layer.Messages(tmp_path_factory.mktemp("validation"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_invalid(validation):
+    """A test that has Vulkan used wrongly fails with the layer's words."""
+    yield
+    if validation is not None:
+        said = validation.fresh()
+        assert said == "", said
+
+
 @pytest.fixture(autouse=True, scope="module")
-def usual_context():
+def usual_context(validation):
     """Each file leaves the context that it found. METATE_TEST_INTERP=STAGE: one that runs every kernel of the tests in the
     reference interpreter, as it is after that stage. METATE_TEST_ARCH=ARCH: one that runs them on another machine."""
     stage, arch = os.environ.get("METATE_TEST_INTERP"), device_tests.ARCH

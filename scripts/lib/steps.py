@@ -21,7 +21,7 @@ INTERPRETED = ("tests/e2e", "tests/compat", *(f"--ignore=tests/e2e/{name}" for n
 DIFFERENTIAL = "tests/differential/test_differential.py"
 # Kernels as a GPU's, on this machine's CPU; tests/devices lists the tests that cannot pass there.
 ON_SIMT = (("METATE_TEST_ARCH", "simt"),)
-# The same as SPIR-V, on Mesa's CPU device.
+# The same as SPIR-V, on Mesa's CPU device, under Khronos' validation layer (tests/conftest.py).
 ON_VULKAN = (("METATE_TEST_ARCH", "vulkan"), ("VK_DRIVER_FILES", LAVAPIPE), ("VK_ICD_FILENAMES", LAVAPIPE))
 SHARE_ON_SIMT = ("--share", "0.2", "--share-seed", "0", "--whole", "tests/e2e/test_devices")
 
@@ -200,6 +200,14 @@ LONG = (
         (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/python/test_cuda_code.py"),
         *(("build-dev",), True, 0, 2),
         (("METATE_TEST_CUDA_CODE", "1"),),
+        is_long=True,
+    ),
+    # SPIR-V of the same, through spirv-val.
+    Step(
+        "vulkan-code",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/python/test_vulkan_code.py"),
+        *(("build-dev",), True, 0, 2),
+        (("METATE_TEST_VULKAN_CODE", "1"),),
         is_long=True,
     ),
     Step(

@@ -1,103 +1,39 @@
 """Code for CUDA, without a device: the kernels of the examples compile, ptxas takes them, and they spill little.
 
-The examples run on the CPU, each for one frame, while what the front end hands to the compiler is recorded
-(scripts/lib/same_bytes.py); that is compiled for `cuda:compute_80`. Some of them in each run, all with METATE_TEST_CUDA_CODE=1.
+They are compiled for `cuda:compute_80` (example_kernels.py): of some examples in each run, of all with METATE_TEST_CUDA_CODE=1.
 ptxas is METATE_PTXAS, of the PATH or of /usr/local/cuda; METATE_NEEDS_PTXAS=1 makes it an error that there is none.
 """
 
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
+from example_kernels import kernels_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
 LEVEL = "80"
 # Which run always: dense and sparse trees, lists, hashes, quantised data, gradients, random numbers, prints of their own kinds.
 SOME = ("mpm88", "nbody", "sph", "quant_mpm", "fit", "sparse/mgpcg", "sparse/particle_list", "sparse/point_cloud_hashing")
-SIZES = {  # as small as they run; of others the usual size
-    **{
-        "fractal": 32,
-        "game_of_life": 32,
-        "nbody": 64,
-        "cloth": 8,
-        "implicit_mass_spring": 8,
-        "sdf_renderer": 24,
-        "stable_fluid": 32,
-    },
-    **{"mpm88": 512, "mpm99": 600, "mpm3d": 800},
-    **{"sparse/bitmasked": 64, "sparse/dynamic": 8, "sparse/explicit_activation": 64, "sparse/mgpcg": 64, "sparse/mpm": 32},
-    **{"sparse/particle_list": 100, "sparse/point_cloud_hashing": 200, "sparse/smoke": 64, "sparse/rotating_square": 64},
-}
 MOST_SPILLED = 64  # bytes of a function's spill stores; with ptxas 13 none of the examples' spills any
 # An access that reads and writes at once, with what stands before its address.
 CHANGES = re.compile(r"\b((?:atom|red)\.[\w.:]+)")
 
 
-def programs():
-    files = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("sparse/*.py")]
-    found = {
-        file.relative_to(EXAMPLES).with_suffix("").as_posix(): file for file in files if "from example import" in file.read_text()
-    }
-    return {name: found[name] for name in (sorted(found) if os.environ.get("METATE_TEST_CUDA_CODE") else SOME)}
-
-
-def recorded(name: str, file: pathlib.Path, folder: pathlib.Path) -> None:
-    """Runs a program of the examples; its kernels' IR after import is in the folder then."""
-    size = ("--size", str(SIZES[name])) if name in SIZES else ()
-    environment = {**os.environ, "SDL_VIDEODRIVER": "dummy", "METATE_OFFLINE_CACHE": "0", "METATE_RECORD": str(folder)}
-    environment["PYTHONPATH"] = os.pathsep.join([str(folder / "hook"), *sys.path])
-    command = [sys.executable, file, "--frames", "1", "--out", folder / "picture.gif", *size]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, f"{name}: {done.stderr}"
-
-
-def compiled(file: pathlib.Path) -> tuple[str, str]:
-    """(the IR after stage map, the PTX) of a record."""
-    from metate_native import _compiler
-
-    head, text = file.read_text().split("\n", 1)
-    given = json.loads(head.removeprefix("// "))
-    choices = _compiler.Choices()
-    choices.targets = [f"cuda:compute_{LEVEL}"]
-    choices.reserve = "only" if given.pop("counts") else ""
-    for name, value in given.items():
-        setattr(choices, name, value)
-    names = _compiler.stage_names()
-    mapped = _compiler.run_stages(text, names[0], "map", choices)
-    packed = _compiler.run_stages(text, names[0], names[-1], choices)
-    begin = packed.index(b".version")
-    return mapped, packed[begin : packed.index(b"\0", begin)].decode()
+def text_of(module):
+    begin = module.index(b".version")
+    return module[begin : module.index(b"\0", begin)].decode()
 
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    """{program/kernel: (IR after map, PTX)}; that there is one says that it was compiled."""
-    pytest.importorskip("PIL", reason="Pillow is not installed: examples draw")
-    sys.path.insert(0, str(ROOT / "scripts" / "lib"))
-    import same_bytes
-
-    found, folder = {}, tmp_path_factory.mktemp("cuda")
-    with concurrent.futures.ThreadPoolExecutor(2) as workers:
-        begun = {}
-        for name, file in programs().items():
-            own = folder / name.replace("/", "-")
-            (own / "hook").mkdir(parents=True)
-            (own / "hook" / "sitecustomize.py").write_text(same_bytes.HOOK)
-            begun[name] = own, workers.submit(recorded, name, file, own)
-        for name, (own, run) in begun.items():
-            run.result()
-            for record in sorted(own.glob("*.mlir")):
-                kernel = re.search(r"metate\.kernel @([\w.]+)", record.read_text())[1]
-                found[f"{name}/{kernel}-{record.stem[:6]}"] = compiled(record)
-    assert len(found) > 2 * len(begun)
-    return found
+    """{program/kernel: (IR after map, PTX)}"""
+    some = None if os.environ.get("METATE_TEST_CUDA_CODE") else SOME
+    found = kernels_of(some, f"cuda:compute_{LEVEL}", tmp_path_factory.mktemp("cuda"))
+    return {name: (mapped, text_of(module)) for name, (mapped, module) in found.items()}
 
 
 def test_kernels_of_examples_compile(kernels):

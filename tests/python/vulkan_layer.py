@@ -1,4 +1,4 @@
-"""Programs on Mesa's CPU device of Vulkan's under Khronos' validation layer, and what it said about them."""
+"""Khronos' validation layer: what it says of programs, and of each test that runs on a device of Vulkan's."""
 
 import os
 import pathlib
@@ -27,24 +27,47 @@ needs_layer = pytest.mark.skipif(
 )
 
 
-def run_validated(folder, *command, code=0, **environment):
-    """Runs a command; its output, and the layer's messages: "" when it has nothing to say.
+class Messages:
+    """What the layer says of this process, whose Vulkan starts later."""
+
+    def __init__(self, folder):
+        self.log = _settings(folder, os.environ)
+        self.seen = 0
+
+    def fresh(self):
+        """Those since the last call."""
+        text = self.log.read_text() if self.log.exists() else ""
+        fresh = text[self.seen :] if len(text) >= self.seen else text  # a process that this one started began anew
+        self.seen = len(text)
+        return fresh
+
+
+def _settings(folder, environment):
+    """Turns the layer on in an environment; the file that it writes to."""
+    log = folder / "validation.txt"
+    (folder / "settings.txt").write_text(SETTINGS.format(log=log))
+    environment["VK_INSTANCE_LAYERS"] = "VK_LAYER_KHRONOS_validation"
+    environment["VK_LAYER_SETTINGS_PATH"] = str(folder / "settings.txt")
+    return log
+
+
+def run_validated(folder, *command, **environment):
+    """Runs a command on Mesa's CPU device; its output, and the layer's messages: "" when it has nothing to say.
 
     Without the layer it runs as well, and there is no message.
     """
-    log = folder / "validation.txt"
-    (folder / "settings.txt").write_text(SETTINGS.format(log=log))
+    environment = {**os.environ, "VK_DRIVER_FILES": str(LAVAPIPE), "VK_ICD_FILENAMES": str(LAVAPIPE), **environment}
+    if not LAYER.exists():
+        return _output(command, environment), ""
+    log = _settings(folder, environment)
     log.unlink(missing_ok=True)
-    layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation", "VK_LAYER_SETTINGS_PATH": str(folder / "settings.txt")}
-    device = {"VK_DRIVER_FILES": str(LAVAPIPE), "VK_ICD_FILENAMES": str(LAVAPIPE)}
-    done = subprocess.run(
-        [str(word) for word in command],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **device, **(layer if LAYER.exists() else {}), **environment},
-        timeout=600,
-    )
-    assert done.returncode == code, done.stdout[-4000:] + done.stderr[-4000:]
-    assert log.exists() == LAYER.exists(), "the layer writes its file when an instance is made"
-    return done.stdout, log.read_text() if log.exists() else ""
+    said = _output(command, environment)
+    assert log.exists(), "the layer writes its file when an instance is made"
+    return said, log.read_text()
+
+
+def _output(command, environment):
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=600)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
