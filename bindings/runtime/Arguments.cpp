@@ -365,6 +365,23 @@ private:
 };
 
 /// Throws what a signal handler raised while the kernel ran, after the kernel's output.
+/// What the kernel printed comes before its error.
+[[noreturn]] static void throwTimedOut(const Kernel &kernel) {
+  if (kernel.device().hasOutput())
+    kernel.device().flushOutput();
+  metate_kernel_description about = kernel.description();
+  std::string place =
+      about.line ? std::string(about.file) + ":" + std::to_string(about.line) + ": " : "";
+  char seconds[32];
+  snprintf(seconds, sizeof seconds, "%g", kernel.device().launchTimeout());
+  throwNamed(
+      "TimeoutError_",
+      place + "kernel '" + about.name + "' was stopped after " + seconds +
+          " s, as launch_timeout says: expected its loops to end by then; if it needs longer, "
+          "allow it more",
+      METATE_E_INTERRUPTED);
+}
+
 static void throwRaised(const Kernel &kernel) {
   nb::python_error raised; // takes the exception, so that writing can run Python code
   try {
@@ -503,7 +520,7 @@ nb::object Frame::plan(const Kernel &kernel) {
 
 void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total,
                 std::span<const metate_pool_memory> pools, bool isBrief) {
-  Launch launch;
+  Launch launch(kernel.device().launchTimeout());
   int32_t status;
   {
     TreesInUse used(*this);
@@ -517,6 +534,8 @@ void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total,
   launched = status != METATE_E_ALIAS;
   if (launch.hasRaised())
     throwRaised(kernel);
+  if (launch.hasTimedOut() && status == METATE_E_INTERRUPTED)
+    throwTimedOut(kernel);
   if (kernel.device().hasOutput())
     kernel.device().flushOutput();
   if (status != METATE_OK)

@@ -35,6 +35,9 @@ public:
   /// 0, or more than the machine has: as many as it has. Kernels that are
   /// running keep what they have.
   void setThreads(uint32_t count) { threadLimit.store(count, std::memory_order_relaxed); }
+  /// Seconds that a kernel of debug mode may run; 0: as long as it likes.
+  double launchTimeout() const { return timeout.load(std::memory_order_relaxed); }
+  void setLaunchTimeout(double seconds) { timeout.store(seconds, std::memory_order_relaxed); }
   /// Copies the bytes of one buffer to another one, by all threads. False where they are no such bytes (gaps, other sizes, read
   /// only, overlapping): nothing was done. Leaves no Python error.
   bool copy(PyObject *to, PyObject *from);
@@ -66,6 +69,7 @@ private:
   bool runsOnCuda = driver == "cuda";
   metate_device *device = nullptr;
   std::atomic<uint32_t> threadLimit{0};
+  std::atomic<double> timeout{0};
   metate_executor pool{}; // parallel_for null: serial
   decltype(&metate_tbb_executor_destroy) destroyPool = nullptr;
   std::unique_ptr<Profile> timed;

@@ -40,7 +40,9 @@ void watchMainThread() {
                  [] { mainThread.store(PyThread_get_thread_ident(), std::memory_order_relaxed); });
 }
 
-Launch::Launch() : isWatched(isMainThread()), outer(innermost) { innermost = this; }
+Launch::Launch(double timeout) : isWatched(isMainThread()), timeout(timeout), outer(innermost) {
+  innermost = this;
+}
 
 Launch::~Launch() { innermost = outer; }
 
@@ -59,7 +61,7 @@ int32_t Launch::run(const metate_kernel *kernel, const metate_argument *argument
   if (!keepsLock)
     state = PyEval_SaveThread();
   int32_t status;
-  if (way == Way::Debug && isWatched) {
+  if (way == Way::Debug && (isWatched || timeout > 0)) {
     status = runBeside(kernel, arguments, count, options);
   } else {
     status = metate_kernel_launch_with(kernel, arguments, count, &options);
@@ -82,7 +84,7 @@ int32_t Launch::reserve(const metate_tree *tree, const metate_kernel *kernel,
   return status;
 }
 
-/// The kernel on a thread of its own, the handlers on this one.
+/// The kernel on a thread of its own, the handlers and the clock on this one.
 int32_t Launch::runBeside(const metate_kernel *kernel, const metate_argument *arguments,
                           uint32_t count, const metate_launch_options &options) {
   std::mutex mutex;
@@ -107,10 +109,15 @@ int32_t Launch::runBeside(const metate_kernel *kernel, const metate_argument *ar
     return METATE_E_OUT_OF_MEMORY;
   }
   std::unique_lock<std::mutex> lock(mutex);
+  auto begun = Clock::now();
   while (!changed.wait_for(lock, between, [&] { return done; })) {
     lock.unlock();
-    if (!raised)
+    if (isWatched && !raised)
       runHandlers();
+    if (timeout > 0 && !timedOut && Clock::now() - begun > std::chrono::duration<double>(timeout)) {
+      timedOut = true;
+      std::atomic_ref<uint32_t>(word).store(1, std::memory_order_relaxed);
+    }
     lock.lock();
   }
   lock.unlock();

@@ -20,7 +20,8 @@ class Launch {
 public:
   using Clock = std::chrono::steady_clock;
 
-  Launch();
+  /// timeout: seconds that a kernel of debug mode may run; 0: as long as it likes.
+  explicit Launch(double timeout = 0);
   ~Launch();
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
@@ -43,6 +44,8 @@ public:
   const std::string &text() const { return message; }
   /// A signal handler raised: its exception is set.
   bool hasRaised() const { return raised; }
+  /// It ran for longer than it may, and was asked to end.
+  bool hasTimedOut() const { return timedOut; }
 
   /// The innermost launch of the calling thread, where that is the main thread
   /// and waits for it; else null.
@@ -64,6 +67,8 @@ private:
   bool isWatched;    // by the main thread
   bool keepsLock = false;
   bool raised = false;
+  bool timedOut = false;
+  double timeout = 0;             // seconds; 0: none
   PyThreadState *state = nullptr; // while the GIL is released
   Launch *outer = nullptr;
   Clock::time_point lastLook{};

@@ -56,6 +56,8 @@ void bindDevice(nb::module_ &module) {
       .def_prop_ro("profile", &Device::profile, nb::rv_policy::reference_internal,
                    nb::sig("def profile(self) -> Profile | None"))
       .def_prop_rw("threads", &Device::threads, &Device::setThreads)
+      .def_prop_rw("launch_timeout", &Device::launchTimeout, &Device::setLaunchTimeout,
+                   "Seconds that a kernel of debug mode may run; 0: as long as it likes.")
       .def("copy", [](Device &self, nb::handle to,
                       nb::handle from) { return self.copy(to.ptr(), from.ptr()); })
       .def_prop_ro("executor", [](const Device &self) { return std::string(self.executorName()); })

@@ -67,6 +67,7 @@ class Options(CompilerOptions):
     print_ir: bool
     perf_map: str
     reports: bool | str
+    launch_timeout: float  # seconds; 0: none
     device_target: str | None = None  # the target of a device's code; None: kernels run on the CPU
 
     @property
@@ -163,6 +164,8 @@ class Context:
             ``perf inject --jit``.
         reports: True keeps, of each kernel that is compiled, what the compiler did and declined: `kernel.report()`; a target's
             name the same of code for that target, which is made besides. Nothing comes from the cache of compiled kernels then.
+        launch_timeout: seconds that a launch may take; one that takes longer is stopped and raises TimeoutError_. It needs
+            ``debug=True``, whose kernels ask in their loops whether they shall end; default: no limit.
         options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
             With ``mt.interp``, `debug` adds `division`, `outside` and `quant-range` to the checks.
     Raises RuntimeValueError_, RuntimeTypeError_; NoDeviceError, a RuntimeValueError_, where there is no device for the arch.
@@ -174,7 +177,7 @@ class Context:
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=None,
         random_seed=0, offline_cache=None, offline_cache_file_path=None, offline_cache_max_size_of_files=100 << 20,
         offline_cache_cleaning_policy="lru", offline_cache_cleaning_factor=0.25, interp_stage="import", checks=(), stop=True,
-        print_ir=False, perf_map=False, reports=False, **options: Unpack[CompilerKeywords],
+        print_ir=False, perf_map=False, reports=False, launch_timeout=None, **options: Unpack[CompilerKeywords],
     ):  # fmt: skip
         self._options = Options(
             arch=arch if arch == interp or arch in devices.ARCHS else "cpu",
@@ -197,12 +200,20 @@ class Context:
             print_ir=bool(print_ir),
             perf_map=_perf_output(perf_map),
             reports=reports if isinstance(reports, str) else bool(reports),
+            launch_timeout=_timeout(launch_timeout),
             **compile_options.checked(options, "Context.__init__"),
         )
         if self._options.arch == interp and self._options.sanitizer:
             raise RuntimeValueError_(
                 f"sanitizer: expected none with mt.interp, which runs no code of kernels, got {self._options.sanitizer!r}"
             )
+        if self._options.launch_timeout and not self._options.debug:
+            raise RuntimeValueError_(
+                f"launch_timeout: expected debug=True with it, got {self._options.launch_timeout:g} without: only kernels of "
+                "debug mode ask in their loops whether they shall end"
+            )
+        if self._options.launch_timeout and self._options.arch == interp:
+            raise RuntimeValueError_("launch_timeout: expected none with mt.interp, which takes long for anything")
         if _imposed:
             self._options = self._options._replace(**_imposed[-1].options)
         device = None
@@ -217,7 +228,8 @@ class Context:
             raise RuntimeValueError_(
                 f"sanitizer: expected none with mt.{self._options.arch}, got {self._options.sanitizer!r}; use mt.cpu"
             )
-        device = devices.open_device(self._options.arch, self._options.threads, self._options.profile)
+        options = self._options
+        device = devices.open_device(options.arch, options.threads, options.profile, options.launch_timeout)
         self._options = self._options._replace(arch=device.driver, device_target=devices.target_of(device))
         return device
 
@@ -357,6 +369,14 @@ def _threads(count) -> int | None:
     if isinstance(count, bool) or not hasattr(count, "__index__") or not 0 <= count.__index__() < 1 << 32:
         raise RuntimeValueError_(f"threads: expected a number of threads, or 0 for all of the machine, got {count!r}")
     return count.__index__()
+
+
+def _timeout(seconds) -> float:
+    if seconds is None:
+        return 0.0
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < float("inf"):
+        raise RuntimeValueError_(f"launch_timeout: expected a positive number of seconds or None, got {seconds!r}")
+    return float(seconds)
 
 
 def _seed(number) -> int:

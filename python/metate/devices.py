@@ -32,7 +32,7 @@ class NoDeviceError(RuntimeValueError_):
     """There is no such machine here; the text says why, as its driver does."""
 
 
-def open_device(arch: str, threads: int | None, profile: bool) -> _runtime.Device:
+def open_device(arch: str, threads: int | None, profile: bool, launch_timeout: float = 0) -> _runtime.Device:
     """A device of an arch, ``"cpu"`` or one of ARCHS.
 
     Devices of one of ARCHS share a machine while any of them lives: what lies in the memory of one is in reach of the
@@ -41,8 +41,15 @@ def open_device(arch: str, threads: int | None, profile: bool) -> _runtime.Devic
     Args:
         threads: as of a context; None: as the environment says.
         profile: launches are timed.
+        launch_timeout: seconds that a kernel of debug mode may run; 0: as long as it likes.
     Raises NoDeviceError.
     """
+    device = _open(arch, threads, profile)
+    device.launch_timeout = launch_timeout
+    return device
+
+
+def _open(arch, threads, profile):
     from metate_native import _runtime
 
     threads = _threads_of_environment() if threads is None else threads

@@ -140,6 +140,10 @@ class RuntimeIOError_(RuntimeError_, OSError):
     """A file that could not be read or written."""
 
 
+class TimeoutError_(RuntimeError_, TimeoutError):
+    """A kernel of debug mode that ran for longer than the context's `launch_timeout`, and was stopped."""
+
+
 class RuntimeImportError_(RuntimeError_, ImportError):
     """An optional library that is not installed; the text says how to get it."""
 

@@ -20,7 +20,7 @@ def device_of(holdings, options):
     if holdings.device is None:
         with holdings.lock:
             if holdings.device is None:
-                holdings.device = devices.open_device(options.arch, options.threads, options.profile)
+                holdings.device = devices.open_device(options.arch, options.threads, options.profile, options.launch_timeout)
     return holdings.device
 
 

@@ -77,6 +77,9 @@ GATES = (
     Step("check-layers", ("scripts/check-layers",), budget=10),
     Step("format", ("scripts/format", "--check"), budget=30),
 )
+# What runs on lavapipe: the parts of tests/e2e/test_devices*.py.
+DEVICE_TESTS = ("", "_contexts", "_deterministic", "_interrupt", "_profiler", "_trees")
+
 SUITE = (
     *GATES,
     Step("build-dev", ("scripts/build", "dev"), budget=720, cores=2),
@@ -133,7 +136,7 @@ SUITE = (
     Step("pytest-simt", pytest(*SHARE_ON_SIMT, "tests/e2e"), ("build-dev",), True, 300, 2, ON_SIMT),
     Step(
         "pytest-vulkan",
-        pytest(*(f"tests/e2e/test_devices{name}.py" for name in ("", "_contexts", "_profiler", "_trees"))),
+        pytest(*(f"tests/e2e/test_devices{part}.py" for part in DEVICE_TESTS), "tests/e2e/test_graph.py"),
         ("build-dev",),
         True,
         60,
