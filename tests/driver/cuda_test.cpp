@@ -167,6 +167,27 @@ TEST_F(CudaTest, aLostDeviceSaysSo) {
                "the device is lost");
 }
 
+// The launch says so, and the CPU goes on.
+TEST_F(CudaTest, aLaunchThatFailsTakesNothingAlong) {
+  openAll();
+  auto x = make(std::vector<int32_t>(100, 1)), y = make(std::vector<int32_t>(100));
+  fake->crash = 719;
+  EXPECT_OK(launch("crash")); // it is in the stream
+  for (int round = 0; round < 2; ++round)
+    EXPECT_FAILS(METATE_E_INTERNAL, launch("check", Arguments().add(x).add(y)), "kernel 'check'",
+                 "the device is lost", "CUDA_ERROR_LAUNCH_FAILED");
+  metate_device *cpu = nullptr;
+  metate_memory *memory = nullptr;
+  int32_t value = 7, got = 0;
+  ASSERT_OK(metate_device_open(nullptr, &cpu));
+  ASSERT_OK(metate_memory_create(cpu, 64, 0, &memory));
+  EXPECT_OK(metate_memory_write(memory, 0, &value, 4));
+  EXPECT_OK(metate_memory_read(memory, 0, &got, 4));
+  EXPECT_EQ(got, 7);
+  EXPECT_OK(metate_memory_destroy(memory));
+  EXPECT_OK(metate_device_close(cpu));
+}
+
 TEST_F(CudaTest, memoryOfOthersIsTold) {
   ASSERT_OK(open());
   const struct {
@@ -327,6 +348,24 @@ TEST_F(CudaTest, theBestImageIsTaken) {
   fake->threadsPerBlock = 63;
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openImages({text(70)}), "task 'fill' is for 64",
                "room for 63");
+}
+
+TEST_F(CudaTest, sharedMemoryIsAskedFor) {
+  ASSERT_OK(open());
+  GridSpec spec = gridSpec({text(70)});
+  auto openWith = [&](uint32_t bytes) {
+    spec.kernels[GRID_SAY].tasks[0].shared = bytes;
+    return openModule(gridFile(METATE_ARCH_CUDA, 70, spec));
+  };
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, openWith(1u << 31), "task 'say' needs 2147483648 bytes",
+               "shared memory", "this GPU does not have");
+  fake->failing = "cuFuncSetAttribute";
+  fake->failAfter = 0;
+  fake->failResult = 1;
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, openWith(100000), "task 'say' needs 100000 bytes",
+               "this GPU does not have");
+  fake->failing = nullptr;
+  EXPECT_OK(openWith(100000)); // more than is free without asking
 }
 
 TEST_F(CudaTest, variantsAreJudged) {

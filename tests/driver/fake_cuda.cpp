@@ -71,6 +71,7 @@ void reset() {
   fake_cuda.millisecondsEach = 0.25f;
   fake_cuda.failing = nullptr;
   fake_cuda.failAfter = fake_cuda.failResult = fake_cuda.isLost = 0;
+  fake_cuda.crash = 700;
   fake_cuda.allocate = allocate;
   fake_cuda.release = release;
   fake_cuda.reset = reset;
@@ -183,6 +184,7 @@ EXPORT int cuGetErrorName(int result, const char **text) {
           : result == 218 ? "CUDA_ERROR_INVALID_PTX"
           : result == 500 ? "CUDA_ERROR_NOT_FOUND"
           : result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : result == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
           : result == 801 ? "CUDA_ERROR_NOT_SUPPORTED"
                           : nullptr;
   return *text ? 0 : invalidValue;
@@ -484,7 +486,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
   uint64_t count = uint64_t(gridX) * blockX;
   stream.push_back([=] {
     if (kernel.isCrash)
-      fake_cuda.isLost = 700;
+      fake_cuda.isLost = fake_cuda.crash;
     clockNow += 1 + fake_cuda.millisecondsEach * float(count);
     for (uint64_t i = 0; i < count && !kernel.isCrash; ++i)
       kernel.function(copy.data(), reinterpret_cast<void *>(frame), i, count);

@@ -24,6 +24,7 @@ typedef struct fake_cuda_control {
   int liveEvents;
   int liveAllocations, livePinned, liveStreams, liveModules, liveContexts, pushed;
   int isLost; /* the error that stays */
+  int crash;  /* what a kernel that crashes makes of it */
   /* Memory that is not the driver's, by FAKE_*. */
   uint64_t (*allocate)(size_t bytes, int kind);
   void (*release)(uint64_t address);

@@ -102,6 +102,8 @@ metate_status fillBuffer(Vulkan &vulkan, uint64_t bytes, Use use, Buffer *buffer
   asked.buffer = buffer->handle;
   buffer->address = library.bufferAddress(vulkan.device, &asked);
   buffer->bytes = bytes;
+  if (!buffer->address)
+    return fail(METATE_E_INTERNAL, "vulkan: vkGetBufferDeviceAddress gave no address");
   return METATE_OK;
 }
 
