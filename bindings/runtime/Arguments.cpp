@@ -524,9 +524,9 @@ void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total,
   int32_t status;
   {
     TreesInUse used(*this);
-    bool isDebug = kernel.description().flags & METATE_KERNEL_DEBUG;
+    bool looks = kernel.description().flags & METATE_KERNEL_DEBUG || kernel.device().looksAtWord();
     status = launch.run(kernel.get(), all, uint32_t(total),
-                        isDebug   ? Launch::Way::Debug
+                        looks     ? Launch::Way::Beside
                         : isBrief ? Launch::Way::Brief
                                   : Launch::Way::Plain,
                         pools);

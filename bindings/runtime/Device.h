@@ -48,6 +48,8 @@ public:
   const std::string &driverName() const { return driver; }
   /// Do its kernels reach the memory of CUDA's devices?
   bool isCuda() const { return runsOnCuda; }
+  /// Does its driver look at a launch's word itself, on the thread that launched?
+  bool looksAtWord() const { return runsOnSimt; }
   /// Returns when all that was launched has ended; the GIL must be held, and is released meanwhile. Throws.
   void wait();
   /// What launches took; null: they are not timed.
@@ -67,6 +69,7 @@ private:
 
   std::string driver;
   bool runsOnCuda = driver == "cuda";
+  bool runsOnSimt = driver == "simt";
   metate_device *device = nullptr;
   std::atomic<uint32_t> threadLimit{0};
   std::atomic<double> timeout{0};

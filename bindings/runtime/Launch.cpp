@@ -61,7 +61,7 @@ int32_t Launch::run(const metate_kernel *kernel, const metate_argument *argument
   if (!keepsLock)
     state = PyEval_SaveThread();
   int32_t status;
-  if (way == Way::Debug && (isWatched || timeout > 0)) {
+  if (way == Way::Beside && (isWatched || timeout > 0)) {
     status = runBeside(kernel, arguments, count, options);
   } else {
     status = metate_kernel_launch_with(kernel, arguments, count, &options);

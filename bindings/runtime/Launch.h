@@ -28,8 +28,8 @@ public:
 
   enum class Way {
     Plain,
-    Debug, ///< the kernel looks at the word inside its loops
-    Brief, ///< it is over before another thread would have got the GIL
+    Beside, ///< the kernel looks at the word inside its loops, or its driver does meanwhile
+    Brief,  ///< it is over before another thread would have got the GIL
   };
   /// Runs the kernel; the status. The GIL must be held: it is released
   /// meanwhile, but for brief ones. pools: memory for all that the kernel

@@ -130,20 +130,26 @@ import test_devices_interrupt as here
 import numpy as np
 import metate as mt
 
-mt.init(arch=here.ARCH, debug=True, enable_fallback=False)
+mt.init(arch=here.ARCH, debug=sys.argv[1] == "debug", enable_fallback=False)
 x = np.zeros(64, np.float32)
 here.in_parallel(x, 1, 64)  # compiled
 print("running", flush=True)
 try:
-    here.in_parallel(x, here.TURNS, here.ITERATIONS)
+    here.in_parallel(x, *here.LONG[sys.argv[1]])
     print("it was not interrupted")
 except KeyboardInterrupt:
     print("stopped", here.works())
 """
 
 
-def test_the_keyboard_interrupts():
-    program = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+# Without polls in their loops all of the iterations together are long.
+LONG = {"debug": (TURNS, ITERATIONS), "plain": (100, 1_000_000_000)}
+OF_SIMT = pytest.mark.skipif(ARCH != mt.simt, reason="only kernels of debug mode look at the word while a GPU runs them")
+
+
+@pytest.mark.parametrize("mode", ["debug", pytest.param("plain", marks=OF_SIMT)])
+def test_the_keyboard_interrupts(mode):
+    program = subprocess.Popen([sys.executable, "-c", PROGRAM, mode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert program.stdout.readline() == "running\n", program.stderr.read()
         time.sleep(0.5)

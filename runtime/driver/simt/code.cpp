@@ -113,21 +113,22 @@ private:
   uint64_t bytes = 0;
 };
 
-// The invocations first, first + step, ...
-void runSome(Function function, const metate_slot *slots, void *frame, uint64_t first,
-             uint64_t step, uint64_t invocations) {
-  for (uint64_t i = first; i < invocations; i += step)
+// The invocations first, first + step, ... until the host wants the launch to stop.
+void runSome(Function function, const Launch &launch, const metate_slot *slots, void *frame,
+             uint64_t first, uint64_t step, uint64_t invocations) {
+  for (uint64_t i = first; i < invocations && !grid::isInterrupted(launch.host); i += step)
     function(slots, frame, i, invocations);
 }
 
-void runTask(uint32_t threads, Function function, const metate_slot *slots, void *frame,
-             uint64_t invocations) {
+void runTask(uint32_t threads, Function function, const Launch &launch, const metate_slot *slots,
+             void *frame, uint64_t invocations) {
   if (threads > invocations)
     threads = uint32_t(invocations);
   std::thread others[mostThreads];
   for (uint32_t i = 1; i < threads; ++i)
-    others[i] = std::thread(runSome, function, slots, frame, i, threads, invocations);
-  runSome(function, slots, frame, 0, threads, invocations);
+    others[i] =
+        std::thread(runSome, function, std::cref(launch), slots, frame, i, threads, invocations);
+  runSome(function, launch, slots, frame, 0, threads, invocations);
   for (uint32_t i = 1; i < threads; ++i)
     others[i].join();
 }
@@ -140,15 +141,25 @@ bool runTasks(Simt &simt, const Loaded &loaded, const Launch &launch, void *fram
   Unlocked unlocked(simt);
   if (marks)
     *marks++ = os::now();
-  grid::Runs runs(section, section.kernels()[launch.kernel], launch.slots,
-                  uint64_t(reinterpret_cast<uintptr_t>(frame)), grid::interruptOf(launch.host));
+  const metate_grid_kernel &kernel = section.kernels()[launch.kernel];
+  grid::Runs runs(section, kernel, launch.slots, uint64_t(reinterpret_cast<uintptr_t>(frame)),
+                  grid::interruptOf(launch.host));
   for (grid::Run run; runs.next(&run);)
     for (uint32_t i = 0; i < run.kernel->task_count; ++i) {
       uint32_t task = run.kernel->first_task + i;
       grid::Shape shape = grid::shapeOf(section, section.tasks()[task], run.slots, bounds);
-      runTask(threads, loaded.functions[task], run.slots, frame, shape.invocations());
+      if (shape.invocations() == 1) // what collects and settles among them
+        loaded.functions[task](run.slots, frame, 0, 1);
+      else
+        runTask(threads, loaded.functions[task], launch, run.slots, frame, shape.invocations());
       if (marks)
         *marks++ = os::now();
+      if (grid::isInterrupted(launch.host) && kernel.flags & METATE_GRID_MAY_FAIL) {
+        uint32_t none = METATE_OK; // tasks behind it do nothing but clean up
+        __atomic_compare_exchange_n(&static_cast<metate_grid_frame *>(frame)->status, &none,
+                                    uint32_t(METATE_E_INTERRUPTED), false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+      }
     }
   return runs.wereInterrupted();
 }
@@ -209,8 +220,11 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
       memcpy(prints.data(), ring.as<metate_grid_ring>()->data, prints.bytes());
     prints.deliver(loaded.payload, *launch.host);
   }
-  int32_t status =
-      kernel.flags & METATE_GRID_MAY_FAIL ? grid::outcomeOf(*frame, launch.host) : METATE_OK;
+  int32_t status = METATE_OK;
+  if (kernel.flags & METATE_GRID_MAY_FAIL)
+    status = grid::outcomeOf(*frame, launch.host);
+  else if (grid::isInterrupted(launch.host))
+    status = METATE_E_INTERRUPTED;
   status = grid::outcomeOf(status, wasInterrupted);
   if (status == METATE_OK)
     times.tell(section, kernel);
