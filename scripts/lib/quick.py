@@ -27,7 +27,12 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (r"(compiler/metate/Target/(Grid|Simt|Cuda)|runtime/driver/(grid|simt))/", ("pytest-simt",), ()),
     (r"compiler/metate/Target/(Grid|Cuda)/", (), ("tests/python/test_cuda_code.py",)),
     (r"compiler/metate/Target/(Grid|Vulkan)/", (), ("tests/python/test_vulkan_code.py",)),
-    (r"runtime/driver/(grid|vulkan)/", (), ("tests/python/test_vulkan_validation.py",)),
+    (
+        r"runtime/driver/(grid|vulkan)/|tests/driver/",
+        ("ctest-dev", "pytest-vulkan"),
+        ("tests/python/test_vulkan_validation.py", "tests/python/test_vulkan_lost.py"),
+    ),
+    (r"bindings/runtime/Launch", (), ("tests/e2e/test_interrupt.py", "tests/e2e/test_devices_interrupt.py")),
     (
         r"examples/(cuda_host|vulkan_host|rfc)/|include/metate/metate_(cuda|vulkan)|runtime/driver/vulkan/|runtime/kernel/record",
         (),
