@@ -48,6 +48,13 @@ public:
     metate_device_describe(get(), &info);
     return info;
   }
+  /// What kernels may use of the machine, its memory, its driver's version.
+  Result<metate_machine_info> try_inspect() const {
+    auto info = sized<metate_machine_info>();
+    if (metate_status code = metate_device_inspect(get(), &info))
+      return Status::of(code);
+    return info;
+  }
   /// Whom launches tell what they took (metate_profiler); null: nobody.
   Status profile(const metate_profiler *profiler) {
     return Status::of(metate_device_profile(get(), profiler));
@@ -60,6 +67,7 @@ public:
   Device open_beside(const metate_device_hooks *hooks = nullptr) const {
     return unwrap(try_open_beside(hooks));
   }
+  metate_machine_info inspect() const { return unwrap(try_inspect()); }
 #endif
 
 private:

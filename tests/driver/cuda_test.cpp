@@ -269,6 +269,21 @@ TEST_F(CudaTest, aPlainLaunchIsOneCall) {
   EXPECT_EQ(fake->allocations + fake->uploads + fake->questions, 0);
 }
 
+TEST_F(CudaTest, theGpuIsInspected) {
+  ASSERT_OK(open());
+  auto machine = sized<metate_machine_info>();
+  ASSERT_OK(metate_device_inspect(device, &machine));
+  EXPECT_EQ(machine.memory_bytes, uint64_t(2) << 30);
+  EXPECT_EQ(machine.version[0], 12u);
+  EXPECT_EQ(machine.version[1], 4u);
+  EXPECT_EQ(machine.features, 63u);
+  fake->failing = "cuMemGetInfo_v2";
+  fake->failAfter = 0;
+  fake->failResult = 801;
+  EXPECT_FAILS(METATE_E_INTERNAL, metate_device_inspect(device, &machine), "cuMemGetInfo");
+  EXPECT_EQ(machine.memory_bytes, uint64_t(2) << 30); // it is left as it was
+}
+
 // Times of tasks: events around each, for whoever asks; a launch waits for them.
 TEST_F(CudaTest, tasksAreTimedByEvents) {
   openAll();

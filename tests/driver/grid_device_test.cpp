@@ -111,6 +111,13 @@ TEST_P(Grid, describesItself) {
   EXPECT_EQ(info.arch, arch);
   EXPECT_GE(info.level, level);
   EXPECT_GT(strlen(info.name), 3u);
+  auto machine = sized<metate_machine_info>();
+  ASSERT_OK(metate_device_inspect(device, &machine));
+  EXPECT_GT(machine.memory_bytes, uint64_t(1) << 28);
+  EXPECT_NE(machine.features & METATE_FEATURE_I64_ATOMICS, 0u); // the tests' kernels need them
+  EXPECT_EQ(machine.version[0] != 0, isCuda || isVulkan);
+  machine.struct_size = 8;
+  EXPECT_FAILS(METATE_E_VERSION, metate_device_inspect(device, &machine), "struct_size");
   EXPECT_OK(metate_device_wait(device));
 }
 

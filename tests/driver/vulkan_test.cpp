@@ -100,6 +100,8 @@ VKAPI_ATTR void VKAPI_CALL seenBarrier(VkCommandBuffer buffer, VkPipelineStageFl
   F(vkCreateFence)                                                                                 \
   F(vkBeginCommandBuffer)                                                                          \
   F(vkEndCommandBuffer)                                                                            \
+  F(vkCreateQueryPool)                                                                             \
+  F(vkGetQueryPoolResults)                                                                         \
   F(vkCreateShaderModule)                                                                          \
   F(vkCreatePipelineLayout)                                                                        \
   F(vkCreateComputePipelines)
@@ -325,6 +327,31 @@ TEST_F(VulkanTest, aLostDeviceSaysSo) {
   EXPECT_FAILS(METATE_E_INTERNAL,
                metate_module_open_bytes(device, bytes.data(), bytes.size(), 0, &other),
                "the device is lost");
+}
+
+// Timestamps may not be had: the launch says so, and the next one works.
+TEST_F(VulkanTest, timesMayFail) {
+  ASSERT_OK(openHooked());
+  ASSERT_OK(openModule(file()));
+  auto x = make(std::vector<int32_t>(100));
+  auto fill = [&] { return launch("fill", Arguments().add(x).add(5, METATE_I32)); };
+  Told told;
+  ASSERT_OK(told.listen(device));
+  for (const char *call : {"vkCreateQueryPool", "vkGetQueryPoolResults"}) {
+    failing = call;
+    failAfter = 0;
+    failResult = VK_ERROR_UNKNOWN;
+    EXPECT_FAILS(METATE_E_INTERNAL, fill(), call);
+    EXPECT_EQ(told.tasks.size(), 0u);
+  }
+  ASSERT_OK(metate_device_profile(device, nullptr)); // nobody asks: nothing is measured
+  failing = "vkCreateQueryPool";
+  failAfter = 0;
+  EXPECT_OK(fill());
+  failing = nullptr;
+  ASSERT_OK(told.listen(device));
+  EXPECT_OK(fill());
+  EXPECT_EQ(told.tasks.size(), 1u);
 }
 
 // A kernel that neither fails nor prints: one call, until the ring of command buffers is full.

@@ -28,6 +28,12 @@ TEST(CppApi, theManualsProgram) {
 TEST(CppApi, devicesByTheirDriver) {
   auto device = metate::Device::open_driver("cpu");
   EXPECT_EQ(device.describe().arch, metate::Device::open().describe().arch);
+  metate::Device beside = device.open_beside();
+  EXPECT_EQ(beside.describe().arch, device.describe().arch);
+  EXPECT_NE(beside.get(), device.get());
+  EXPECT_EQ(beside.inspect().memory_bytes, device.inspect().memory_bytes);
+  EXPECT_GT(device.inspect().memory_bytes, uint64_t(1) << 28);
+  EXPECT_NE(device.inspect().features & METATE_FEATURE_F64, 0u);
   auto none = metate::Device::try_open_driver("abacus");
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code, METATE_E_UNSUPPORTED);
