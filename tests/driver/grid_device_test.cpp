@@ -366,8 +366,9 @@ TEST_P(Grid, graphsAreInterrupted) {
   auto arguments = Arguments().add(x).add(uint64_t(1) << 60, METATE_I64).add(out);
   EXPECT_FAILS(METATE_E_INTERRUPTED, launch("relay", arguments, &stop), "interrupted");
   other.join();
-  // Between two runs, and the device goes on.
-  EXPECT_EQ(read(out)[0], int64_t(read(x)[0]) * 100);
+  // Between two runs, but for simt, which stops within one; and the device goes on.
+  if (arch != METATE_ARCH_SIMT)
+    EXPECT_EQ(read(out)[0], int64_t(read(x)[0]) * 100);
   ASSERT_OK(launch("relay", Arguments().add(x).add(2, METATE_I64).add(out)));
   EXPECT_EQ(read(out)[0], 1100);
 }

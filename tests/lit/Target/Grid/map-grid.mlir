@@ -202,9 +202,9 @@ metate.kernel @fails(%x: !metate.block, %n: index, %flag: i1) {
 // other, with iterations that are as far from one another. Each leaves its sum in the frame; called with no iterations, the body adds
 // those to the place, in order. A loop that shows its order is one invocation.
 // CHECK: {entry = "sum", flags = 4 : i64, frame = 33280 : i64
-// CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 1, 1, 0, 11, 0>, most = 4096 : i64, name = "sum_0"}
-// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "sum_2"}
-// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "sum_3"}
+// CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 1, 1, 0, 11, 0>, line = {{[0-9]+}} : i64, most = 4096 : i64, name = "sum_0"}
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "sum_2"}
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "sum_3"}
 // CHECK-LABEL: llvm.func @sum_0(
 // CHECK: %[[OWN:.*]] = llvm.call @metate_grid_invocation
 // CHECK: %[[NUMBER:.*]] = llvm.intr.umin(%[[COUNT:.*]], %{{.*}}) : (i64, i64) -> i64
@@ -234,6 +234,20 @@ metate.kernel @sum(%x: !metate.block, %n: index) attributes {metate.deterministi
   metate.range (%i) = (%c0) to (%n) {
     %v = metate.read %x[%i] scope 0 : f32
     %o = metate.rmw addf %v, %x[%i] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+//--- worker.mlir
+// CHECK: error: a kernel that plans memory for each worker does not run on this target
+metate.kernel @parts(%n: i64, %x: !metate.block) {
+  %c0 = arith.constant 0 : index
+  %end = arith.index_cast %n : i64 to index
+  %tile = metate.pool "tile" worker bytes 24 align 64 scale 4 by (%n : i64)
+  metate.range (%i) = (%c0) to (%end) {
+    %v = metate.read %x[%i] scope 0 : f32
+    metate.write %v, %tile[%c0] scope -1 : f32
     metate.yield
   }
   metate.return
