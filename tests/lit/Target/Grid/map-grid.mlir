@@ -253,20 +253,6 @@ metate.kernel @parts(%n: i64, %x: !metate.block) {
   metate.return
 }
 
-//--- worker.mlir
-// CHECK: error: a kernel that plans memory for each worker does not run on this target
-metate.kernel @parts(%n: i64, %x: !metate.block) {
-  %c0 = arith.constant 0 : index
-  %end = arith.index_cast %n : i64 to index
-  %tile = metate.pool "tile" worker bytes 24 align 64 scale 4 by (%n : i64)
-  metate.range (%i) = (%c0) to (%end) {
-    %v = metate.read %x[%i] scope 0 : f32
-    metate.write %v, %tile[%c0] scope -1 : f32
-    metate.yield
-  }
-  metate.return
-}
-
 //--- graph.mlir
 // A graph is nodes: a run has an expression for each slot of its kernel, a loop one for its turns and the count of the nodes in it. Its
 // own array lies in the frame behind its kernels' values. What it does itself is a kernel of one invocation with its slots. One kernel
