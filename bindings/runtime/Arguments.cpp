@@ -29,6 +29,7 @@ void Frame::append(PyObject *argument) {
   value.viewed = false;
   value.isCudas = false;
   value.elementRank = -1;
+  value.memory = nullptr;
   value.imported = nullptr;
   value.wideElement = nullptr;
 }
@@ -60,6 +61,8 @@ bool Frame::lookAtArray(Value &value) {
   value.array = array.get();
   value.dtype = value.array.dtype;
   value.elementRank = int(array.getElementRank());
+  value.memory = array.getMemory();
+  value.place = value.array.data;
   value.aligned = array.isAligned();
   value.contiguous = array.isContiguous();
   std::copy_n(value.array.shape, value.array.rank, value.shape); // the caller may let go of it
@@ -479,8 +482,20 @@ nb::object Frame::launch(const Kernel &kernel, std::span<const metate_pool_memor
   return nb::tuple(found);
 }
 
+/// Where the kernel finds the package's arrays. runs: it may change those that it writes.
+void Frame::placeArrays(const Kernel &kernel, bool runs) {
+  for (size_t i = 0; i < count; ++i) {
+    Value &value = values[i];
+    if (value.state != Value::State::Array || !value.memory)
+      continue;
+    bool writes = runs && kernel.parameters()[i].access & METATE_ACCESS_WRITE;
+    value.array.data = value.memory->placeFor(kernel.sharedDevice(), value.place, writes);
+  }
+}
+
 nb::object Frame::reserveFor(const Kernel &kernel, const Tree &tree) {
   WithResults given(*this, kernel);
+  placeArrays(kernel, /*runs=*/false);
   std::vector<uint32_t> slots(tree.describe().pool_count);
   Launch launch;
   int32_t status;
@@ -520,6 +535,7 @@ nb::object Frame::plan(const Kernel &kernel) {
 
 void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total,
                 std::span<const metate_pool_memory> pools, bool isBrief) {
+  placeArrays(kernel, /*runs=*/true);
   Launch launch(kernel.device().launchTimeout());
   int32_t status;
   {

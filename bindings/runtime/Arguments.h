@@ -6,6 +6,7 @@
 #ifndef METATE_BINDINGS_RUNTIME_ARGUMENTS_H
 #define METATE_BINDINGS_RUNTIME_ARGUMENTS_H
 
+#include "ArrayMemory.h"
 #include "Module.h"
 #include "Tree.h"
 
@@ -71,7 +72,9 @@ private:
     bool viewed;
     bool isCudas; // an array's memory is a CUDA device's
     uint32_t dtype;
-    int elementRank; // of the package's arrays; -1: any
+    int elementRank;     // of the package's arrays; -1: any
+    ArrayMemory *memory; // of the package's own; null: somebody else's
+    void *place;         // there, for the host
     metate_array array;
     int64_t shape[METATE_MAX_RANK];
     int64_t strides[METATE_MAX_RANK];
@@ -98,6 +101,7 @@ private:
 
   class WithResults;
   bool isBrief(int64_t briefExtent) const;
+  void placeArrays(const Kernel &kernel, bool runs);
   void run(const Kernel &kernel, const metate_argument *all, size_t total,
            std::span<const metate_pool_memory> pools, bool isBrief);
 

@@ -3,11 +3,14 @@
 #include "Array.h"
 
 #include <cstring>
+#include <nanobind/stl/shared_ptr.h>
 
 namespace metate::python {
 
-Array::Array(nb::handle owner, uint32_t dtype, uint32_t elementRank)
-    : elementRank(elementRank), view(owner.ptr(), PyBUF_STRIDES | PyBUF_WRITABLE) {
+Array::Array(nb::handle owner, uint32_t dtype, uint32_t elementRank,
+             std::shared_ptr<ArrayMemory> ofPackage)
+    : elementRank(elementRank), view(owner.ptr(), PyBUF_STRIDES | PyBUF_WRITABLE),
+      memory(std::move(ofPackage)) {
   if (!view) {
     PyErr_Clear();
     view = BufferView(owner.ptr(), PyBUF_STRIDES);
@@ -94,9 +97,19 @@ template <typename Visit> void Array::eachComponent(char *element, Visit visit) 
             (elementRank > 1 ? j * step[1] : 0) * bytes);
 }
 
+/// Bytes from an element's first component to its last one: of memory of the package, which has no strides below 0.
+size_t Array::spanOfElement() const {
+  int64_t last = 0;
+  for (uint32_t k = array.rank - elementRank; k < array.rank; ++k)
+    last += extents[k] ? (extents[k] - 1) * steps[k] : 0;
+  return size_t(last + 1) * metate_dtype_bytes(array.dtype);
+}
+
 nb::object Array::read(nb::handle index) const {
   ElementType type = elementType();
   char *element = place(index);
+  if (memory)
+    memory->refresh(element, spanOfElement());
   std::vector<char> bytes(type.bytes());
   char *to = bytes.data();
   size_t one = metate_dtype_bytes(array.dtype);
@@ -116,12 +129,16 @@ void Array::write(nb::handle index, nb::handle value) {
   std::vector<char> bytes(type.bytes());
   encodeOrThrow("element " + nb::cast<std::string>(nb::repr(index)), type, value.ptr(),
                 bytes.data());
+  if (memory)
+    memory->refresh(element, spanOfElement());
   const char *from = bytes.data();
   size_t one = metate_dtype_bytes(array.dtype);
   eachComponent(element, [&](char *to) {
     std::memcpy(to, from, one);
     from += one;
   });
+  if (memory)
+    memory->push(element, spanOfElement());
 }
 
 nb::tuple Array::shape(bool ofElements) const {
@@ -133,6 +150,8 @@ nb::tuple Array::shape(bool ofElements) const {
 }
 
 nb::object Array::exported() const {
+  if (memory)
+    memory->beginView(); // which nobody says the end of
   size_t shape[METATE_MAX_RANK];
   for (uint32_t k = 0; k < array.rank; ++k)
     shape[k] = size_t(extents[k]);
@@ -150,17 +169,46 @@ int getBuffer(PyObject *self, Py_buffer *view, int flags) {
     PyErr_SetString(PyExc_BufferError, "bf16 has no buffer format: use DLPack or to_numpy()");
     return -1;
   }
-  return PyObject_GetBuffer(array->getOwner(), view, flags);
+  if (PyObject_GetBuffer(array->getOwner(), view, flags) != 0)
+    return -1;
+  if (!array->getMemory())
+    return 0;
+  try {
+    array->getMemory()->beginView();
+  } catch (nb::python_error &error) {
+    error.restore();
+    PyBuffer_Release(view);
+    return -1;
+  }
+  Py_DECREF(view->obj); // NumPy's arrays need no word when a view ends; this array does
+  view->obj = Py_NewRef(self);
+  return 0;
+}
+
+void releaseBuffer(PyObject *self, Py_buffer *) {
+  if (ArrayMemory *memory = nb::inst_ptr<Array>(self)->getMemory())
+    memory->endView();
 }
 
 } // namespace
 
 void bindArray(nb::module_ &module) {
-  PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(getBuffer)}, {0, nullptr}};
+  PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(getBuffer)},
+                         {Py_bf_releasebuffer, reinterpret_cast<void *>(releaseBuffer)},
+                         {0, nullptr}};
+  nb::class_<ArrayMemory>(
+      module, "ArrayMemory",
+      "Bytes of the package's arrays: the host's, and those of a device that uses them.")
+      .def(nb::init<nb::handle>(), nb::arg("owner"))
+      .def("to_host", &ArrayMemory::toHost)
+      .def("change_at_host", &ArrayMemory::changeAtHost, nb::arg("is_whole") = false)
+      .def("begin_view", &ArrayMemory::beginView)
+      .def_prop_ro("bytes", &ArrayMemory::bytes);
   nb::class_<Array>(module, "Array", nb::type_slots(slots), nb::is_weak_referenceable(),
                     "A view of memory with a shape and an element type: what kernels take.")
-      .def(nb::init<nb::handle, uint32_t, uint32_t>(), nb::arg("owner"), nb::arg("dtype"),
-           nb::arg("element_rank") = 0)
+      .def(nb::init<nb::handle, uint32_t, uint32_t, std::shared_ptr<ArrayMemory>>(),
+           nb::arg("owner"), nb::arg("dtype"), nb::arg("element_rank") = 0,
+           nb::arg("memory").none() = nb::none())
       .def("_read", &Array::read, nb::arg().none())
       .def("_write", &Array::write, nb::arg().none(), nb::arg().none())
       .def("_exported", &Array::exported)

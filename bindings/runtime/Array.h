@@ -3,7 +3,7 @@
 #ifndef METATE_BINDINGS_RUNTIME_ARRAY_H
 #define METATE_BINDINGS_RUNTIME_ARRAY_H
 
-#include "BufferView.h"
+#include "ArrayMemory.h"
 #include "Values.h"
 
 namespace metate::python {
@@ -11,8 +11,10 @@ namespace metate::python {
 class Array {
 public:
   /// A view of `owner`, which offers the buffer protocol and lives as long as the view: scalars of
-  /// `dtype`; its last `elementRank` dimensions are those of an element. Throws.
-  Array(nb::handle owner, uint32_t dtype, uint32_t elementRank);
+  /// `dtype`; its last `elementRank` dimensions are those of an element. memory: the package's own, in which all of it lies;
+  /// null: somebody else's. Throws.
+  Array(nb::handle owner, uint32_t dtype, uint32_t elementRank,
+        std::shared_ptr<ArrayMemory> memory = nullptr);
   Array(const Array &) = delete;
   Array &operator=(const Array &) = delete;
 
@@ -22,6 +24,7 @@ public:
   bool isAligned() const { return aligned; }
   uint32_t getElementRank() const { return elementRank; }
   PyObject *getOwner() const { return view->obj; }
+  ArrayMemory *getMemory() const { return memory.get(); }
 
   /// An element as Python has it. Throws RuntimeIndexError_.
   nb::object read(nb::handle index) const;
@@ -34,9 +37,11 @@ private:
   ElementType elementType() const;
   char *place(nb::handle index) const;
   template <typename Visit> void eachComponent(char *element, Visit visit) const;
+  size_t spanOfElement() const;
 
   uint32_t elementRank;
   BufferView view;
+  std::shared_ptr<ArrayMemory> memory;
   metate_array array{};
   int64_t extents[METATE_MAX_RANK] = {};
   int64_t steps[METATE_MAX_RANK] = {};

@@ -46,6 +46,10 @@ public:
   metate_device_info describe() const;
   metate_machine_info inspect() const;
   const std::string &driverName() const { return driver; }
+  /// Have its kernels memory of their own, which the host does not reach?
+  bool hasOwnMemory() const { return !runsOnHost; }
+  /// Have both one machine, and so one memory?
+  bool isBeside(const Device &other) const { return machine == other.machine; }
   /// Do its kernels reach the memory of CUDA's devices?
   bool isCuda() const { return runsOnCuda; }
   /// Does its driver look at a launch's word itself, on the thread that launched?
@@ -68,6 +72,8 @@ private:
   int32_t openBy(const metate_device_hooks &hooks);
 
   std::string driver;
+  std::shared_ptr<char> machine; // the same one in all devices on it: it holds nothing
+  bool runsOnHost = driver == "cpu";
   bool runsOnCuda = driver == "cuda";
   bool runsOnSimt = driver == "simt";
   metate_device *device = nullptr;

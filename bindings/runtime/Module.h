@@ -49,6 +49,7 @@ public:
 
   const metate_kernel *get() const { return kernel; }
   Device &device() const { return *module->device; }
+  const std::shared_ptr<Device> &sharedDevice() const { return module->device; }
   const std::string &getName() const { return name; }
   /// The caller's parameters; results are not among them.
   const std::vector<Parameter> &parameters() const { return inputs; }

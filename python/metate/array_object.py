@@ -43,6 +43,16 @@ def struct_memory(type_, shape) -> np.ndarray:
     return _zeros(shape, _struct_dtype(type_))
 
 
+def new_array(element, shape) -> NDArray:
+    """An array of zeros of a scalar, vector or matrix type, in memory of the package."""
+    return owned(memory(element, shape), element)
+
+
+def owned(values: np.ndarray, element) -> NDArray:
+    """An array in memory that is the package's from now on: whoever else has `values` must not use it any more."""
+    return NDArray(values, element, _runtime.ArrayMemory(values))
+
+
 def _zeros(shape, dtype):
     count = int(np.prod(shape, dtype=object))
     try:
@@ -76,12 +86,14 @@ class NDArray(_runtime.Array):
         grad, dual: NDArrays of the same shape and type, the derivatives in reverse and in forward mode, or None.
     """
 
-    def __init__(self, owner: np.ndarray, element):
+    def __init__(self, owner: np.ndarray, element, home: _runtime.ArrayMemory | None = None):
+        # `home`: the package's memory that it lies in, which kernels on a device have there; None: somebody else's.
+        self._home = home
         self.element_type = element
         self.dtype = getattr(element, "dtype", element)
         self._grad = self._dual = None
         self._is_partner = False  # is it the gradient or dual of another one?
-        super().__init__(owner, self.dtype.code, len(self.element_shape_of(element)))
+        super().__init__(owner, self.dtype.code, len(self.element_shape_of(element)), home)
 
     @staticmethod
     def element_shape_of(element) -> tuple[int, ...]:
@@ -109,8 +121,7 @@ class NDArray(_runtime.Array):
     @functools.cached_property
     def _numbers(self) -> NDArray:
         """The array of the numbers of its last writes (write_numbers.py), made when it is first asked for."""
-        element = element_of_numbers(self.element_type)
-        return NDArray(memory(element, self.shape), element)
+        return new_array(element_of_numbers(self.element_type), self.shape)
 
     def _partner(self, kind):
         """Its gradient ("grad") or dual, or None."""
@@ -166,12 +177,29 @@ class NDArray(_runtime.Array):
         return ([*self.element_shape, 1, 1])[1]
 
     def _values(self) -> np.ndarray:
-        """The memory as NumPy sees it, no copy; bf16 as its bits."""
+        """The memory as NumPy sees it, no copy; bf16 as its bits. As long as it is there, the array stays the host's."""
+        if self._home is None:
+            return self._owner
+        if self.dtype is _types.bf16:
+            self._home.begin_view()
+            return self._owner
+        return np.asarray(memoryview(self))
+
+    def _read_values(self) -> np.ndarray:
+        """As _values, for someone who reads them at once."""
+        if self._home is not None:
+            self._home.to_host()
+        return self._owner
+
+    def _changing_values(self) -> np.ndarray:
+        """As _values, for someone who changes all of them at once."""
+        if self._home is not None:
+            self._home.change_at_host(is_whole=self._home.bytes == self._owner.nbytes)
         return self._owner
 
     def to_numpy(self) -> np.ndarray:
         """A copy: shape + element_shape; bf16 as float32."""
-        values = self._values()
+        values = self._read_values()
         if self.dtype is _types.bf16:
             return bf16_values(values)
         found = np.empty(values.shape, values.dtype)
@@ -189,7 +217,9 @@ class NDArray(_runtime.Array):
         if array.shape != expected:
             raise RuntimeValueError_(f"from_numpy: expected an array of shape {expected}, got {array.shape}")
         self._check_writable("from_numpy")
-        _assign(self._values(), bf16_bits(array) if self.dtype is _types.bf16 else array.astype(self.dtype.numpy, copy=False))
+        _assign(
+            self._changing_values(), bf16_bits(array) if self.dtype is _types.bf16 else array.astype(self.dtype.numpy, copy=False)
+        )
 
     def fill(self, value) -> None:
         """Sets every element to a number, or to a vector or matrix of the elements' shape.
@@ -214,7 +244,7 @@ class NDArray(_runtime.Array):
         if other.shape != self.shape or other.element_shape != self.element_shape:
             mine = f"shape {self.shape} and element shape {self.element_shape}"
             raise RuntimeValueError_(f"copy_from: expected {mine}, got {other.shape} and {other.element_shape}")
-        self._take(other._values() if other.dtype is not _types.bf16 else other.to_numpy())
+        self._take(other._read_values() if other.dtype is not _types.bf16 else other.to_numpy())
         COPY_FROM.done(self, other)
 
     def _check_writable(self, what):
@@ -238,7 +268,9 @@ class NDArray(_runtime.Array):
     def __array_interface__(self):
         if self.dtype is _types.bf16:
             raise AttributeError("bf16 has no array interface: use DLPack or to_numpy()")
-        return self._values().__array_interface__
+        if self._home is not None:
+            self._home.begin_view()  # which nobody says the end of
+        return self._owner.__array_interface__
 
     def __dlpack__(self, **options):
         return self._exported() if self.dtype is _types.bf16 else self._values().__dlpack__(**options)
@@ -268,8 +300,8 @@ class NDArray(_runtime.Array):
     # ---- Python's own ----
 
     def __deepcopy__(self, memo):
-        made = type(self)(memory(self.element_type, self.shape), self.element_type)
-        made._values()[...] = self._values()
+        made = new_array(self.element_type, self.shape)
+        made._changing_values()[...] = self._read_values()
         if self.grad is not None:
             made.grad = self.grad.__deepcopy__(memo)
         return made
@@ -278,7 +310,7 @@ class NDArray(_runtime.Array):
         return self.__deepcopy__({})
 
     def __reduce__(self):
-        return _rebuilt, (self.element_type, self.shape, self._values().copy())
+        return _rebuilt, (self.element_type, self.shape, self._read_values().copy())
 
     def __repr__(self):
         return f"<metate.ndarray of {self.element_type!r}, shape {self.shape}>"
@@ -293,15 +325,17 @@ class StructNDArray:
         grad, dual: StructNDArrays of the same shape, of those members that are of a float type; or None.
     """
 
-    def __init__(self, type_, owner: np.ndarray):
-        self.type = type_
+    def __init__(self, type_, owner: np.ndarray, home: _runtime.ArrayMemory | None = None):
+        self.type, self._home = type_, _runtime.ArrayMemory(owner) if home is None else home
         self._grad = self._dual = None
         self.shape = owner.shape
         self._owner = owner
         self._members = {}
         for name, member in type_.members.items():
             is_struct = isinstance(member, _types.StructType)
-            self._members[name] = StructNDArray(member, owner[name]) if is_struct else NDArray(owner[name], member)
+            self._members[name] = (
+                StructNDArray(member, owner[name], self._home) if is_struct else NDArray(owner[name], member, self._home)
+            )
 
     @property
     def grad(self):
@@ -390,9 +424,14 @@ class StructNDArray:
             member.copy_from(other._members[name])
 
     def __array__(self, dtype=None, copy=None):
-        return np.array(self._owner, dtype) if dtype is not None or copy else self._owner
+        if dtype is not None or copy:
+            self._home.to_host()
+            return np.array(self._owner, dtype)
+        self._home.begin_view()
+        return self._owner
 
     def __deepcopy__(self, memo):
+        self._home.to_host()
         made = StructNDArray(self.type, self._owner.copy())
         if self.grad is not None:
             made.grad = self.grad.__deepcopy__(memo)
@@ -431,6 +470,6 @@ def adopt(source, element):
 
 
 def _rebuilt(element, shape, values):
-    made = NDArray(memory(element, shape), element)
-    made._values()[...] = values
+    made = new_array(element, shape)
+    made._changing_values()[...] = values
     return made

@@ -30,7 +30,7 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
     if isinstance(element, _types.StructType):
         made = array_object.StructNDArray(element, array_object.struct_memory(element, extents))
     else:
-        made = array_object.NDArray(array_object.memory(element, extents), element)
+        made = array_object.new_array(element, extents)
     if needs_grad:
         wanted = element
         if isinstance(element, _types.StructType):

@@ -40,9 +40,7 @@ def _memory_of(argument: Any):
     """The memory of an array as NumPy's array; None of anything else."""
     from .array_object import NDArray, StructNDArray
 
-    if isinstance(argument, NDArray):
-        return argument._values()
-    if isinstance(argument, StructNDArray):
+    if isinstance(argument, (NDArray, StructNDArray)):
         return argument._owner
     if isinstance(argument, np.ndarray):
         return argument

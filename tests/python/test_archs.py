@@ -31,7 +31,7 @@ def machine(monkeypatch):
     """A machine with the drivers that the test puts into the set."""
     there = set()
 
-    def opened(threads=0, profile=False, driver="cpu"):
+    def opened(threads=0, profile=False, driver="cpu", beside=None):
         if driver not in there:
             raise RuntimeError_(f"{driver}: this machine has none")
         return FakeDevice(driver, threads, profile)

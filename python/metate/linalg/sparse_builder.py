@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import triplets as _triplets
-from ..array_object import NDArray, memory
+from ..array_object import NDArray, new_array
 from ..dtypes import f32, i32, i64
 from ..errors import RuntimeIndexError_, RuntimeTypeError_, RuntimeValueError_
 from .sparse_matrix import SparseMatrix
@@ -47,9 +47,9 @@ class SparseMatrixBuilder:
         self.dtype = checked_type(dtype, "SparseMatrixBuilder")
         self._is_row_major = is_row_major(storage_format, "SparseMatrixBuilder")
         self._type = _triplets.TripletsType(self.dtype)
-        counts = NDArray(memory(i64, (_triplets.COUNTS,)), i64)
+        counts = new_array(i64, (_triplets.COUNTS,))
         room = (self.max_num_triplets,)
-        self._parts = (counts, *(NDArray(memory(t, room), t) for t in (i32, i32, self.dtype)))
+        self._parts = (counts, *(new_array(t, room) for t in (i32, i32, self.dtype)))
         frame = sys._getframe(1)
         self._place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         self.clear()

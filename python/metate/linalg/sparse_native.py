@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array_object import NDArray
+from ..array_object import NDArray, owned
 from ..errors import RuntimeImportError_, RuntimeTypeError_, RuntimeValueError_
 from ..fields import Field
 from ..triplets import value_type
@@ -78,4 +78,4 @@ def vector(given: Any, dtype: Any, count: int, what: str) -> np.ndarray:
 
 def like(given: Any, values: np.ndarray, dtype: Any) -> Any:
     """The result for a vector that was given: an ndarray for an ndarray, else NumPy's."""
-    return NDArray(values, dtype) if isinstance(given, NDArray) else values
+    return owned(values, dtype) if isinstance(given, NDArray) else values
