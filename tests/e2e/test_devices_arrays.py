@@ -1,4 +1,4 @@
-"""The package's arrays live where kernels use them: bytes are copied when the other side asks, and what is seen is always the newest."""
+"""The package's arrays live where kernels use them: bytes are copied when the other side asks, and what is seen is the newest."""
 
 import copy
 import gc
