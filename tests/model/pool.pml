@@ -39,12 +39,23 @@
  *    that it then cannot read older. (The last worker to link holds nothing: one slack slot less would do.)
  *  - used, status, status_level, status_needed [relaxed]: sums and maxima, read when the task is over.
  *
+ *  - On a device (-DDEVICE) free slots lie in magazines too, which tasks only empty, and high_water is raised by one addition. Who
+ *    finds nothing has seen each magazine empty (for good), then the free list, then high_water at its end (for good); if `returned` has not
+ *    changed since he began, whatever is on the free list now came from workers that have not counted it yet, one slot each: they
+ *    hold no other. So linked + workers > physical, as above. `returned` [acq_rel, acquire]: who reads a count sees the pushes before it.
+ *
  * check three workers, one cell each | -DWORKERS=3 -DOPS=1 -DLINKS=2 -DCAPACITY=2
  * check two workers, three cells | -DWORKERS=2 -DOPS=3 -DLINKS=3 -DCAPACITY=3
  * check three workers, two cells each | -DWORKERS=3 -DOPS=2 -DLINKS=2 -DCAPACITY=2 -DMOST_FREE=0 -DMOST_LINKED=0
  * check need above capacity | -DWORKERS=2 -DOPS=2 -DLINKS=4 -DCAPACITY=1
  * check one slack slot less would do | -DWORKERS=3 -DOPS=1 -DLINKS=2 -DCAPACITY=2 -DSLACK=2
  * ends  every loop ends | -DWORKERS=2 -DOPS=2 -DLINKS=2 -DCAPACITY=2
+ * check a device, two workers | -DDEVICE -DWORKERS=2 -DOPS=2 -DLINKS=2 -DCAPACITY=2
+ * check a device, three workers, one cell | -DDEVICE -DWORKERS=3 -DOPS=1 -DLINKS=1 -DCAPACITY=1 -DMOST_LINKED=0
+ * check a device, need above capacity | -DDEVICE -DWORKERS=2 -DOPS=1 -DLINKS=2 -DCAPACITY=1
+ * ends  a device, every loop ends | -DDEVICE -DWORKERS=2 -DOPS=1 -DLINKS=2 -DCAPACITY=2
+ * fault a device: slots go back to magazines | -DDEVICE -DWORKERS=2 -DOPS=1 -DLINKS=1 -DCAPACITY=1 -DBACK_TO_MAGAZINE | loaded[k]
+ * fault a device: who raised too far keeps the slot | -DDEVICE -DWORKERS=2 -DOPS=1 -DLINKS=2 -DCAPACITY=1 -DSLACK=1 -DRAISES_TOO_FAR | invalid array index
  * fault no tag in the head | -DWORKERS=3 -DOPS=1 -DLINKS=2 -DCAPACITY=2 -DNO_TAG | parents[s] + listed[s]
  * fault a pop does not raise the tag | -DWORKERS=3 -DOPS=2 -DLINKS=2 -DCAPACITY=2 -DPOP_KEEPS_TAG -DPUSH_KEEPS_TAG | parents[s] + listed[s]
  * fault no slack slots | -DWORKERS=2 -DOPS=1 -DLINKS=1 -DCAPACITY=1 -DSLACK=0 | need > 1
@@ -67,7 +78,14 @@
 #define GARBAGE 128 /* what a slot holds that nobody has filled */
 
 byte link[LINKS];          /* slot numbers, 0 = inactive */
-byte head, tag;            /* free_head: one word there, so always read and written together */
+#ifdef DEVICE
+#define STACKS 3 /* the free list and two magazines */
+#else
+#define STACKS 1
+#endif
+byte head[STACKS], tag[STACKS]; /* free_head, heads of magazines: one word there, so always read and written together */
+bool loaded[STACKS];            /* may a magazine have slots? */
+byte returned;
 byte next[PHYSICAL + 1];   /* metadata: next slot of the free list */
 byte state[PHYSICAL + 1];  /* metadata: 0 = not active */
 byte coordinate[PHYSICAL + 1];
@@ -82,37 +100,88 @@ byte missed;        /* bit l = some worker was told that there is no slot for ce
 hidden byte parents[PHYSICAL + 1], listed[PHYSICAL + 1]; /* of the last step alone, not part of a state */
 
 #ifdef NO_TAG
-#define same_head(h, t) (head == h)
+#define same_head(h, t) (head[k] == h)
 #else
-#define same_head(h, t) (head == h && tag == t)
+#define same_head(h, t) (head[k] == h && tag[k] == t)
 #endif
 #ifdef POP_KEEPS_TAG
-#define POP_TAG tag
+#define POP_TAG tag[k]
 #else
-#define POP_TAG tag + 1
+#define POP_TAG tag[k] + 1
 #endif
 #ifdef PUSH_KEEPS_TAG
-#define PUSH_TAG tag
+#define PUSH_TAG tag[k]
 #else
-#define PUSH_TAG tag + 1
+#define PUSH_TAG tag[k] + 1
 #endif
 
-/* Step 2. */
-inline take() {
-  d_step { h = head; t = tag; }
+/* The top of stack k, in `slot`. */
+inline pop() {
+  d_step { h = head[k]; t = tag[k]; }
   do
   :: h == 0 -> break
   :: else ->
      n = next[h]; /* of a slot that another worker may have taken meanwhile */
      d_step {
        if
-       :: same_head(h, t) -> slot = h; head = n; tag = POP_TAG; content[slot] = GARBAGE; h = 0;
-       :: else -> h = head; t = tag;
+       :: same_head(h, t) -> slot = h; head[k] = n; tag[k] = POP_TAG; content[slot] = GARBAGE; h = 0;
+       :: else -> h = head[k]; t = tag[k];
        fi;
        n = 0;
      }
   od;
   atomic { h = 0; t = 0; }
+}
+
+/* Step 2. */
+#ifdef DEVICE
+inline pop_magazine(m) {
+  if
+  :: slot == 0 && loaded[m] ->
+     k = m;
+     pop();
+     k = 0;
+     if
+     :: slot == 0 -> loaded[m] = false
+     :: else -> skip
+     fi
+  :: else -> skip
+  fi
+}
+
+inline take() {
+  do
+  :: back = returned;
+     if
+     :: me % 2 -> pop_magazine(1); pop_magazine(2)
+     :: else -> pop_magazine(2); pop_magazine(1)
+     fi;
+     if
+     :: slot == 0 -> pop()
+     :: else -> skip
+     fi;
+     if
+     :: slot == 0 && high_water < PHYSICAL ->
+        d_step { high_water++; n = high_water; }
+        if
+#ifdef RAISES_TOO_FAR
+        :: true -> d_step { slot = n; content[slot] = GARBAGE; n = 0; }
+#else
+        :: n <= PHYSICAL -> d_step { slot = n; content[slot] = GARBAGE; n = 0; }
+        :: else -> d_step { high_water--; n = 0; }
+#endif
+        fi
+     :: else -> skip
+     fi;
+     if
+     :: slot || returned == back -> back = 0; break
+     :: else -> skip
+     fi
+  od
+}
+#else
+inline take() {
+  pop();
   if
   :: slot -> skip
   :: else ->
@@ -134,18 +203,22 @@ inline take() {
      n = 0;
   fi
 }
+#endif
 
 /* Step 4, lost. */
 inline give_back() {
 #ifndef LOSER_KEEPS
   state[slot] = 0;
-  d_step { h = head; t = tag; }
+#ifdef BACK_TO_MAGAZINE
+  k = 1 + me % 2;
+#endif
+  d_step { h = head[k]; t = tag[k]; }
   do
   :: next[slot] = h;
      d_step {
        if
-       :: same_head(h, t) -> head = slot; tag = PUSH_TAG; n = 1;
-       :: else -> h = head; t = tag;
+       :: same_head(h, t) -> head[k] = slot; tag[k] = PUSH_TAG; n = 1;
+       :: else -> h = head[k]; t = tag[k];
        fi
      }
      if
@@ -153,7 +226,10 @@ inline give_back() {
      :: else -> skip
      fi
   od;
-  atomic { h = 0; t = 0; n = 0; }
+  atomic { h = 0; t = 0; n = 0; k = 0; }
+#ifdef DEVICE
+  returned++;
+#endif
 #endif
   skip
 }
@@ -221,7 +297,10 @@ inline activate(l) {
 
 /* Activates OPS cells, all different, in any order, and stores something in each. */
 proctype worker(byte me) {
-  byte slot, h, t, n, won, l, asked, todo = OPS;
+  byte slot, h, t, n, k, won, l, asked, todo = OPS;
+#ifdef DEVICE
+  byte back;
+#endif
   do
   :: todo == 0 -> break
   :: else ->
@@ -256,7 +335,7 @@ proctype worker(byte me) {
   od
 }
 
-/* Any sound pool: `linked` cells linked to the first slots, `listed` slots on the free list. Slot
+/* Any sound pool: `linked` cells linked to the first slots, `listed` slots on the free list or, by turns, in magazines. Slot
  * numbers are names, so other orders differ from these by renaming. */
 inline any_sound_pool() {
   atomic {
@@ -274,9 +353,9 @@ inline any_sound_pool() {
       link[s - 1] = s; state[s] = 1; coordinate[s] = s - 1; wanted = wanted | (1 << (s - 1));
     }
     for (s : linked + 1 .. linked + free) {
-      next[s] = head; head = s;
+      k = s % STACKS; next[s] = head[k]; head[k] = s; loaded[k] = true;
     }
-    s = 0; linked = 0; free = 0;
+    s = 0; k = 0; linked = 0; free = 0;
   }
 }
 
@@ -285,14 +364,18 @@ inline check_sound() {
     for (s : 1 .. PHYSICAL) {
       parents[s] = 0; listed[s] = 0;
     }
-    /* the free list is a list of slots that were handed out, and ends */
-    s = head; n = 0;
-    do
-    :: s == 0 -> break
-    :: else ->
-       assert(s <= high_water && listed[s] == 0);
-       listed[s] = 1; s = next[s];
-    od;
+    /* the free list is a list of slots that were handed out, and ends; so are magazines */
+    for (k : 0 .. STACKS - 1) {
+      s = head[k];
+      assert(k == 0 || s == 0 || loaded[k]);
+      do
+      :: s == 0 -> break
+      :: else ->
+         assert(s <= high_water && listed[s] == 0);
+         listed[s] = 1; s = next[s];
+      od;
+    }
+    n = 0;
     for (l : 0 .. LINKS - 1) {
       s = link[l];
       if
@@ -321,7 +404,7 @@ inline check_sound() {
 }
 
 init {
-  byte s, l, n, need, linked, free;
+  byte s, l, n, k, need, linked, free;
   any_sound_pool();
   atomic {
     for (n : 0 .. WORKERS - 1) {

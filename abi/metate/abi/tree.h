@@ -256,7 +256,8 @@ METATE_STATIC_ASSERT(sizeof(metate_tree_header) == 128, "metate_tree_header is 1
 METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64,
                      "what changes has a line of its own");
 
-/* Free slots at hand for the workers whose number is m modulo METATE_MAGAZINES; a line of its own. */
+/* Free slots at hand for the workers whose number is m modulo METATE_MAGAZINES; a line of its own. On a device they are what was collected,
+ * and stay there between launches. */
 typedef struct metate_magazine {
   uint64_t head; /* atomic: tag << 32 | slot number, as free_head */
   uint32_t reserved[14];
@@ -282,8 +283,9 @@ typedef struct metate_pool {
   uint32_t orphans_seen; /* `orphans` when the pool was last collected: equal where no task runs */
   uint32_t moves_begun;  /* atomic: times that a worker took a run of slots for its magazine */
   uint32_t moves_ended;  /* atomic: of these, times that the run lies in the magazine */
-  uint32_t loaded;       /* atomic: bit m: magazine m may have slots; 0 where no task runs */
-  uint32_t reserved1[4];
+  uint32_t loaded;       /* atomic: bit m: magazine m may have slots; 0 where no CPU's task runs */
+  uint32_t returned; /* atomic: times that a device's worker gave a slot back to the free list */
+  uint32_t reserved1[3];
   metate_magazine magazines[METATE_MAGAZINES];
 } metate_pool;
 METATE_STATIC_ASSERT(sizeof(metate_pool) == 128 + 64 * METATE_MAGAZINES,

@@ -23,6 +23,7 @@ METATE_VIEW_INLINE uint32_t metate_view_pop(const metate_view *view, uint32_t le
   return 0;
 }
 
+#if !METATE_DEVICE
 /* Up to `most` slots that were never handed out, in ascending order: the first one, or 0. */
 METATE_VIEW_INLINE uint32_t metate_view_raise(const metate_view *view, uint32_t level,
                                               uint32_t most, uint32_t *last) {
@@ -39,6 +40,7 @@ METATE_VIEW_INLINE uint32_t metate_view_raise(const metate_view *view, uint32_t 
   }
   return 0;
 }
+#endif
 
 /* Slots `first` to `last`, linked by `next`, onto a stack of free slots. */
 METATE_VIEW_INLINE void metate_view_push(const metate_view *view, uint32_t level,
@@ -130,15 +132,55 @@ METATE_VIEW_FUNCTION uint32_t metate_view_search(const metate_view *view, uint32
 }
 #endif
 
-/* A slot of the pool that nobody else has, or 0. A device's workers, thousands of them, have no magazines: what is not in
- * the free list then is linked or in another worker's hand. */
+#if METATE_DEVICE
+/* A slot from a magazine, or 0. Thousands of workers meet at few words, so each begins with another one. */
+METATE_VIEW_INLINE uint32_t metate_view_pop_magazines(const metate_view *view, uint32_t level) {
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
+  for (uint32_t k = 0; k < METATE_MAGAZINES; ++k) {
+    uint32_t loaded = METATE_ATOMIC_LOAD(&pool->loaded, RELAXED);
+    uint32_t m = (view->worker + k) % METATE_MAGAZINES;
+    if (!loaded)
+      return 0;
+    if (!(loaded >> m & 1))
+      continue;
+    uint32_t slot = metate_view_pop(view, level, &pool->magazines[m].head);
+    if (slot)
+      return slot;
+    /* It stays empty: tasks put nothing there. */
+    METATE_ATOMIC_FETCH_AND(&pool->loaded, ~(1u << m), RELAXED);
+  }
+  return 0;
+}
+
+/* A slot that was never handed out, or 0, by one addition: who comes too late takes his back. */
+METATE_VIEW_INLINE uint32_t metate_view_raise_one(const metate_view *view, uint32_t level) {
+  METATE_BLOCK uint32_t *high_water = &metate_view_pool_of(view, level)->high_water;
+  uint32_t physical = metate_view_physical(view, level);
+  if (METATE_ATOMIC_LOAD(high_water, RELAXED) >= physical)
+    return 0;
+  uint32_t slot = METATE_ATOMIC_ADD_FETCH(high_water, 1u, RELAXED);
+  if (slot <= physical)
+    return slot;
+  METATE_ATOMIC_ADD_FETCH(high_water, ~0u, RELAXED);
+  return 0;
+}
+#endif
+
+/* A slot of the pool that nobody else has, or 0. On a device magazines and high_water are used up for good while tasks run: where nothing
+ * came back to the free list since it was looked at, all slots are linked or in another worker's hand. */
 METATE_VIEW_SHARED uint32_t metate_view_take(const metate_view *view, uint32_t level) {
 #if METATE_DEVICE
-  METATE_BLOCK uint64_t *stack = &metate_view_pool_of(view, level)->free_head;
-  uint32_t last = 0, slot = metate_view_pop(view, level, stack);
-  if (!slot)
-    slot = metate_view_raise(view, level, 1, &last);
-  return slot ? slot : metate_view_pop(view, level, stack); /* what came back meanwhile */
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
+  for (;;) {
+    uint32_t returned = METATE_ATOMIC_LOAD(&pool->returned, ACQUIRE);
+    uint32_t slot = metate_view_pop_magazines(view, level);
+    if (!slot)
+      slot = metate_view_pop(view, level, &pool->free_head);
+    if (!slot)
+      slot = metate_view_raise_one(view, level);
+    if (slot || METATE_ATOMIC_LOAD(&pool->returned, ACQUIRE) == returned)
+      return slot;
+  }
 #else
   uint32_t magazine = view->worker % METATE_MAGAZINES;
   metate_pool *pool = metate_view_pool_of(view, level);
@@ -156,6 +198,7 @@ METATE_VIEW_INLINE void metate_view_forget_magazines(METATE_BLOCK metate_pool *p
   pool->loaded = 0;
 }
 
+#if !METATE_DEVICE
 /* Slots in magazines go back to the free list, the lowest to the top; those at the high water mark are as
  * if they had never been handed out. Where no task runs. */
 METATE_VIEW_FUNCTION void metate_view_unload(const metate_view *view, uint32_t level) {
@@ -186,6 +229,7 @@ METATE_VIEW_FUNCTION void metate_view_unload(const metate_view *view, uint32_t l
   METATE_ATOMIC_STORE(&pool->high_water, high, RELAXED);
   metate_view_forget_magazines(pool);
 }
+#endif
 
 /* A slot that was taken and never linked goes back. */
 METATE_VIEW_SHARED void metate_view_give_back(const metate_view *view, uint32_t level,
@@ -194,6 +238,9 @@ METATE_VIEW_SHARED void metate_view_give_back(const metate_view *view, uint32_t 
   METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
   METATE_ATOMIC_STORE(&record[0], 0u, RELAXED);
   metate_view_push(view, level, &pool->free_head, slot, slot);
+#if METATE_DEVICE
+  METATE_ATOMIC_ADD_FETCH(&pool->returned, 1u, ACQ_REL);
+#endif
 }
 
 /* Fills a slot that was taken. The state last: a loop over the pool may look at it [release]. */
@@ -255,10 +302,16 @@ METATE_VIEW_FUNCTION void metate_view_retire(const metate_view *view, uint32_t l
   if (!metate_view_valid(view, level, slot))
     return;
   METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
+#if METATE_DEVICE
+  /* Nobody follows the list before the task is over, so it may have a gap meanwhile; and nobody tries twice. */
+  uint32_t next = METATE_ATOMIC_EXCHANGE(&pool->pending, slot, RELAXED);
+  METATE_ATOMIC_STORE(&record[1], next, RELAXED);
+#else
   uint32_t head = METATE_ATOMIC_LOAD(&pool->pending, RELAXED);
   do {
     METATE_ATOMIC_STORE(&record[1], head, RELAXED);
   } while (!METATE_ATOMIC_COMPARE_EXCHANGE(&pool->pending, &head, slot, 1, RELEASE, RELAXED));
+#endif
   metate_view_change(view);
 }
 

@@ -93,6 +93,18 @@ METATE_VIEW_FUNCTION void metate_view_collect_orphans(const metate_view *view, u
   }
 }
 
+#if METATE_DEVICE
+/* A free slot into one of the magazines, all alike: workers of the tasks behind take them from there. */
+METATE_VIEW_INLINE void metate_view_store(const metate_view *view, uint32_t level, uint32_t slot) {
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
+  uint32_t m = slot % METATE_MAGAZINES;
+  uint64_t head = pool->magazines[m].head;
+  METATE_ATOMIC_STORE(metate_view_record(view, level, slot) + 1, (uint32_t)head, RELAXED);
+  METATE_ATOMIC_STORE(&pool->magazines[m].head, ((head >> 32) + 1) << 32 | slot, RELAXED);
+  METATE_ATOMIC_STORE(&pool->loaded, pool->loaded | 1u << m, RELAXED);
+}
+#endif
+
 /* The pending slots of one pool become free. */
 METATE_VIEW_FUNCTION void metate_view_collect_pool(const metate_view *view, uint32_t level) {
   const metate_level *own = metate_view_level(view, level);
@@ -113,8 +125,12 @@ METATE_VIEW_FUNCTION void metate_view_collect_pool(const metate_view *view, uint
       metate_view_mend_run(view, level,
                            metate_view_home(record + 2, own->coordinate_count, buckets));
     METATE_ATOMIC_STORE(&record[0], 0u, RELAXED);
+#if METATE_DEVICE
+    metate_view_store(view, level, slot);
+#else
     METATE_ATOMIC_STORE(&record[1], first, RELAXED);
     first = slot;
+#endif
     used -= used != 0;
     slot = next;
   }
@@ -193,14 +209,16 @@ METATE_VIEW_FUNCTION void metate_view_sweep_cell(const metate_view *view, uint32
   }
 }
 
-/* Where a launch or a host call ends: magazines are empty, a topology that changed gets another number. */
+/* Where a launch or a host call ends: a CPU's magazines are empty, a topology that changed gets another number. */
 METATE_VIEW_FUNCTION void metate_view_settle(const metate_view *view) {
   METATE_BLOCK metate_tree_header *header = metate_view_header(view);
+#if !METATE_DEVICE
   for (uint32_t number = 0; number < view->type->pool_count; ++number) {
     uint32_t level = metate_view_level_of_pool(view, number);
     if (metate_view_pool_of(view, level)->loaded)
       metate_view_unload(view, level);
   }
+#endif
   if (!METATE_ATOMIC_LOAD(&header->changed, RELAXED))
     return;
   if (METATE_ATOMIC_EXCHANGE(&header->changed, 0u, RELAXED))

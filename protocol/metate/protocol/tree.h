@@ -9,6 +9,9 @@
  *               changed by compare-exchange [acq_rel]. Who finds nothing looks into everybody's magazines, and
  *               again while a run is being moved (counted [seq_cst] before and after), so that slots that lie
  *               elsewhere make no need fail. Where a launch ends the magazines are emptied.
+ *               On a device collecting fills the magazines, evenly; workers take from them, then from the free
+ *               list, to which slots go back that were taken in vain, then from high_water by one addition.
+ *               Who finds nothing looks again where a slot has gone back meanwhile (counted [acq_rel] behind it).
  *   activation  Test first. Take a slot, fill it with background, write
  *               coordinates and state, publish its number by one compare-exchange [acq_rel] of the
  *               link or bucket that was 0. Who loses gives his slot back and goes on with the

@@ -1,0 +1,89 @@
+"""Slots of pools on a device: what is collected is handed out again, by many invocations at once, to the last one and no further."""
+
+import device_tests
+import numpy as np
+import pytest
+
+import metate as mt
+
+ARCH = device_tests.ARCH or mt.simt
+CAPACITY = 300
+
+
+@pytest.fixture(params=["1", "4"])
+def device(request, monkeypatch):
+    """With invocations one after the other, and with four threads of them."""
+    monkeypatch.setenv("METATE_SIMT_THREADS", request.param)
+    with mt.Context(arch=ARCH) as context:
+        yield context
+
+
+def types():
+    builder = mt.types.SNodeTreeBuilder
+    return {
+        "pointer": builder().pointer(mt.ij, 64).dense(mt.ij, 2).place(a=mt.i32).build(),
+        "hash": builder().hash(mt.ij).dense(mt.ij, 2).place(a=mt.i32).build(),
+    }
+
+
+TYPES = types()
+
+
+def kernels(tree_type):
+    @mt.kernel
+    def fill(t: tree_type, at: mt.types.ndarray(mt.i32, 2), value: mt.i32):
+        for k in range(at.shape[0]):  # several invocations want each cell
+            t.a[2 * at[k, 0], 2 * at[k, 1]] = value
+
+    @mt.kernel
+    def clear(t: tree_type):
+        for i, j in t.a:
+            if i % 2 == 0 and j % 2 == 0:
+                mt.deactivate(t.a.parent().parent(), [i // 2, j // 2])
+
+    return fill, clear
+
+
+def cells(rng, count, repeat=4):
+    flat = np.tile(rng.choice(64 * 64, count, replace=False), repeat)
+    rng.shuffle(flat)
+    return np.stack([flat // 64, flat % 64], 1).astype(np.int32)
+
+
+@pytest.mark.parametrize("level", TYPES)
+def test_slots_are_handed_out_again(device, rng, level):
+    fill, clear = kernels(TYPES[level])
+    t = TYPES[level].new(capacity=CAPACITY)
+    for turn in range(4):
+        at = cells(rng, CAPACITY)
+        fill(t, at, turn + 1)
+        t.check()
+        found = {(i, j) for i, j in np.unique(at, axis=0).tolist()}
+        assert {(i, j) for i in range(64) for j in range(64) if t.a[2 * i, 2 * j] == turn + 1} == found
+        clear(t)
+        t.check()
+    fill(t, cells(rng, CAPACITY), 9)
+    with pytest.raises(mt.errors.CapacityError):
+        fill(t, cells(rng, 2 * CAPACITY), 10)
+    t.check()
+
+
+@pytest.mark.parametrize("level", TYPES)
+def test_the_cpu_takes_over_what_a_device_collected(device, rng, level, tmp_path):
+    fill, clear = kernels(TYPES[level])
+    t = TYPES[level].new(capacity=CAPACITY)
+    fill(t, cells(rng, CAPACITY), 1)
+    clear(t)
+    fill(t, cells(rng, CAPACITY // 2), 2)
+    t.save(tmp_path / "tree")
+    with mt.Context():
+        there = TYPES[level].load(tmp_path / "tree")
+        there.check()
+        clear(there)
+        fill(there, cells(rng, CAPACITY), 3)
+        there.check()
+        there.save(tmp_path / "back")
+    back = TYPES[level].load(tmp_path / "back")
+    clear(back)
+    fill(back, cells(rng, CAPACITY), 4)
+    back.check()
