@@ -44,12 +44,12 @@ def open_device(arch: str, threads: int | None, profile: bool, launch_timeout: f
         launch_timeout: seconds that a kernel of debug mode may run; 0: as long as it likes.
     Raises NoDeviceError.
     """
-    device = _first_of(arch, threads, profile)
+    device = _open_one(arch, threads, profile)
     device.launch_timeout = launch_timeout
     return device
 
 
-def _first_of(arch, threads, profile):
+def _open_one(arch, threads, profile):
     from metate_native import _runtime
 
     threads = _threads_of_environment() if threads is None else threads
