@@ -84,11 +84,12 @@ static void say_values(metate_grid_frame *frame, uint32_t statement, uint32_t co
   uint32_t at = __atomic_fetch_add(&ring->taken, 2 + 2 * count, __ATOMIC_RELAXED);
   if (at + 2 + 2 * count > ring->words)
     return;
-  ring->data[at] = statement;
-  ring->data[at + 1] = count;
+  uint32_t *data = (uint32_t *)(ring + 1);
+  data[at] = statement;
+  data[at + 1] = count;
   for (uint32_t i = 0; i < count; ++i) {
-    ring->data[at + 2 + 2 * i] = (uint32_t)values[i];
-    ring->data[at + 3 + 2 * i] = (uint32_t)(values[i] >> 32);
+    data[at + 2 + 2 * i] = (uint32_t)values[i];
+    data[at + 3 + 2 * i] = (uint32_t)(values[i] >> 32);
   }
 }
 

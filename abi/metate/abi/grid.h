@@ -161,12 +161,12 @@ enum {
   METATE_GRID_NEEDS_F32_ATOMIC_ADD = 32u
 };
 
-/* What a device's print statement leaves in the ring: words [at, at + 2 + 2 * count) are the statement's number, `count`, and for each value
- * its 64 bits, low word first, as a metate_print_item holds it. `taken` counts what was asked for; what does not fit is not written. */
+/* What a device's print statement leaves in the ring, whose words stand behind this: words [at, at + 2 + 2 * count) are the statement's
+ * number, `count`, and for each value its 64 bits, low word first, as a metate_print_item holds it. `taken` counts what was asked for; what
+ * does not fit is not written. */
 typedef struct metate_grid_ring {
-  uint32_t words; /* of `data` */
+  uint32_t words;
   uint32_t taken;
-  uint32_t data[];
 } metate_grid_ring;
 
 /* The frame: memory of a launch, on the device. A driver writes what stands before METATE_GRID_VALUES where the kernel has one of the

@@ -217,7 +217,7 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
     grid::Prints prints(simt.allocator);
     METATE_TRY(prints.allocate(ring.as<metate_grid_ring>()->taken));
     if (prints.bytes())
-      memcpy(prints.data(), ring.as<metate_grid_ring>()->data, prints.bytes());
+      memcpy(prints.data(), ring.as<uint32_t>(sizeof(metate_grid_ring)), prints.bytes());
     prints.deliver(loaded.payload, *launch.host);
   }
   int32_t status = METATE_OK;

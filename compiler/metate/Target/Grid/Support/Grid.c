@@ -26,11 +26,12 @@ SHARED void metate_grid_put(void *host, uint32_t statement, uint32_t count,
   uint32_t at = METATE_ATOMIC_FETCH_ADD(&ring->taken, need, RELAXED);
   if (at > ring->words || need > ring->words - at)
     return;
-  ring->data[at] = statement;
-  ring->data[at + 1] = count;
+  METATE_BLOCK uint32_t *data = (METATE_BLOCK uint32_t *)(ring + 1);
+  data[at] = statement;
+  data[at + 1] = count;
   for (uint32_t k = 0; k < count; ++k) {
-    ring->data[at + 2 + 2 * k] = (uint32_t)values[k];
-    ring->data[at + 3 + 2 * k] = (uint32_t)(values[k] >> 32);
+    data[at + 2 + 2 * k] = (uint32_t)values[k];
+    data[at + 3 + 2 * k] = (uint32_t)(values[k] >> 32);
   }
 }
 
