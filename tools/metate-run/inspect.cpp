@@ -9,7 +9,8 @@ namespace metate::tool {
 namespace {
 
 const char *archName(uint32_t arch) {
-  return arch == METATE_ARCH_X86_64 ? "x86-64" : arch == METATE_ARCH_AARCH64 ? "aarch64" : "?";
+  const char *names[] = {"?", "x86-64", "aarch64", "cuda", "vulkan", "simt"};
+  return names[arch < std::size(names) ? arch : 0];
 }
 
 const char *kindName(uint32_t kind) {
@@ -181,10 +182,14 @@ void showVariants(const Module &module) {
   for (uint32_t i = 0; i < module.describe().variant_count; ++i) {
     auto variant = sized<metate_variant_description>();
     check(metate_module_variant(module.get(), i, &variant));
-    std::string level = variant.level ? "-v" + std::to_string(variant.level) : "";
-    std::printf("  %u: %s%s, compiled for %s (%s), %llu bytes%s%s\n", i, archName(variant.arch),
-                level.c_str(), variant.cpu, variant.triple,
-                static_cast<unsigned long long>(variant.payload_bytes),
+    std::string machine = archName(variant.arch);
+    if (variant.arch == METATE_ARCH_CUDA)
+      machine +=
+          " " + std::to_string(variant.level / 10) + "." + std::to_string(variant.level % 10);
+    else if (variant.level)
+      machine += "-v" + std::to_string(variant.level);
+    std::printf("  %u: %s, compiled for %s (%s), %llu bytes%s%s\n", i, machine.c_str(), variant.cpu,
+                variant.triple, static_cast<unsigned long long>(variant.payload_bytes),
                 *variant.features ? ", needs " : "", variant.features);
   }
 }
