@@ -8,6 +8,7 @@
 #include "driver/grid/ranges.h"
 #include "driver/grid/runs.h"
 #include "driver/grid/shape.h"
+#include "driver/grid/times.h"
 
 #include <random>
 
@@ -288,6 +289,35 @@ TEST(GridRuns, loopsHaveADepth) {
     metate_slot slots[8] = {};
     EXPECT_EQ(runsOf(written, GRID_RELAY, slots).size(), 9u);
   }
+}
+
+// Times are had of launches that a list can hold: counting tasks ends where there are none in many runs, or in no run at all.
+TEST(GridTimes, countingEnds) {
+  Written written;
+  metate_slot slots[8] = {};
+  uint32_t stop = 0;
+  metate_host host{};
+  host.interrupt = &stop;
+  const metate::TaskTimes asked{};
+  const metate::Launch launch{GRID_RELAY, 7, slots, nullptr, &host, &asked};
+  auto count = [&](int64_t turns) {
+    written.payload = gridPayload(written.spec, written.head);
+    EXPECT_OK(written.verify());
+    slots[3].i = turns;
+    grid::Section section(written.payload.data());
+    return grid::Times(heap(), launch).tasks(section, section.kernels()[GRID_RELAY]);
+  };
+  EXPECT_EQ(count(3), 18u);
+  EXPECT_EQ(count(INT64_MAX), 0u);
+  GridSpec sound = written.spec;
+  written.spec.kernels[GRID_INNER].tasks.clear();
+  written.spec.kernels[GRID_TOTAL].tasks.clear();
+  EXPECT_EQ(count(3), 0u);
+  EXPECT_EQ(count(INT64_MAX), 0u);
+  written.spec = sound;
+  written.spec.kernels[GRID_RELAY].nodes[1].operands = {{constant(0)}};
+  stop = 1;
+  EXPECT_EQ(count(INT64_MAX), 0u);
 }
 
 TEST(GridShape, workgroupsAreBounded) {

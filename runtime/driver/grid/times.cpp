@@ -1,6 +1,7 @@
 #include "driver/grid/times.h"
 
 #include "driver/grid/expression.h"
+#include "driver/grid/frame.h"
 #include "driver/grid/runs.h"
 
 namespace metate::grid {
@@ -16,14 +17,14 @@ static int64_t iterationsOf(const Section &section, const metate_grid_task &task
 static constexpr uint32_t mostTasks = 1 << 16;
 
 uint32_t Times::tasks(const Section &section, const metate_grid_kernel &kernel) const {
-  uint32_t count = 0;
+  uint32_t count = 0, runCount = 0;
   if (!launch.times)
     return 0;
-  Runs runs(section, kernel, launch.slots, 0, nullptr);
+  Runs runs(section, kernel, launch.slots, 0, interruptOf(launch.host));
   for (Run run; runs.next(&run); count += run.kernel->task_count)
-    if (count + uint64_t(run.kernel->task_count) > mostTasks)
+    if (++runCount > mostTasks || count + uint64_t(run.kernel->task_count) > mostTasks)
       return 0;
-  return count;
+  return runs.wereInterrupted() ? 0 : count;
 }
 
 // The first one of a kernel, or of all kernels of a graph: from there its tasks are numbered.

@@ -16,7 +16,8 @@ public:
   Times &operator=(const Times &) = delete;
 
   bool areWanted() const { return launch.times; }
-  // How many tasks the launch has, those of a graph each as often as it runs; 0: nobody wants times, or these are too many.
+  // How many tasks the launch has, those of a graph each as often as it runs; 0: nobody wants times, these are too many, or the
+  // host wants an end.
   uint32_t tasks(const Section &section, const metate_grid_kernel &kernel) const;
   // Room for the marks of so many tasks.
   metate_status allocate(uint32_t tasks);
