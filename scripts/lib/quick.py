@@ -18,12 +18,14 @@ KERNELS = "40"
 RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (r"tests/model/|protocol/.*", ("model",), ()),
     (r"(abi|protocol|runtime|include)/", ("ctest-dev", "library-layers"), ("tests/aot", "tests/python/test_tree.py")),
+    (r"abi/", (), ("tests/python/test_abi_headers.py",)),
     (r"tests/(unit|support|damage|fuzz|hosts)/", ("ctest-dev",), ()),
     (r"compiler/metate/(?!Frontend)", ("lit", "ctest-dev"), ("tests/python/test_frontend_ir.py",)),
     (r"compiler/metate/Interp/", (), ("tests/python/test_semantics.py", "tests/differential/test_debug_mode.py")),
     (r"compiler/metate/Module/", (), ("tests/aot",)),
     (r"compiler/metate/Frontend/|python/metate/frontend/", (), ("tests/python/test_frontend_errors.py", "tests/compat")),
     (r"tests/lit/", ("lit",), ()),
+    (r"tools/metate-run/", (), ("tests/aot",)),
     (r"(compiler/metate/Target/(Grid|Simt|Cuda)|runtime/driver/(grid|simt))/", ("pytest-simt",), ()),
     (r"compiler/metate/Target/(Grid|Cuda)/", (), ("tests/python/test_cuda_code.py",)),
     (r"compiler/metate/Target/(Grid|Vulkan)/", (), ("tests/python/test_vulkan_code.py",)),
@@ -42,6 +44,7 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (r"tests/differential/", (), ("tests/differential/test_table.py", DIFFERENTIAL)),
     (r"tests/mutants/", (), ("tests/mutants",)),
     (r"bindings/|python/metate/", (), ("tests/python/test_options.py", "tests/python/test_contexts.py")),
+    (r"python/metate/(devices|packed_code)", ("pytest-simt",), ()),
     (
         r"python/metate/(object_cache/|kernel|instances)",
         (),
