@@ -56,6 +56,19 @@ def grid_last_lost():
     expect(x, [1, 2, 3, 4, 5])
 
 
+@probe("GridEmptyCounts")
+def grid_empty_counts():
+    @mt.kernel
+    def run(n: i32, m: i32, count: array(i32, 1)):
+        for i, j in mt.ndrange(n, m):
+            count[0] += i + j + 100
+
+    count = np.zeros(1, np.int32)
+    with grid():
+        run(-2, -3, count)
+    expect(count, [0])
+
+
 @probe("GridCellLost")
 def grid_cell_lost():
     tree_type = line()
@@ -157,6 +170,120 @@ def grid_places_joined():
     expect(totals, [45, 10])
 
 
+# ---- deterministic sums, of pieces
+
+
+def sum_of(values):
+    """In deterministic mode. How many values there are, only the device knows."""
+
+    @mt.kernel
+    def run(n: array(i32, 1), x: array(f32, 1), total: array(f32, 1)):
+        for i in range(n[0]):
+            total[0] += x[i]
+
+    total = np.zeros(1, np.float32)
+    with mt.Context(arch=mt.simt, deterministic=True):
+        run(np.array([len(values)], np.int32), np.array(values, np.float32), total)
+    return total
+
+
+@probe("GridPieceLeftOut")
+def grid_piece_left_out():
+    expect(sum_of([1, 2, 4]), [7])
+
+
+@probe("GridPiecesReversed")
+def grid_pieces_reversed():
+    expect(sum_of([1, 1e8, -1e8]), [0])
+
+
+@probe("GridPiecesOverlap")
+def grid_pieces_overlap():
+    """More values than pieces, and more pieces than invocations."""
+    expect(sum_of(np.ones(5000)), [5000])
+
+
+# ---- graphs
+
+
+X = mt.graph.Arg(mt.graph.ArgKind.NDARRAY, "x", i32, ndim=1)
+A, B = (mt.graph.Arg(mt.graph.ArgKind.SCALAR, name, i32) for name in "ab")
+
+
+@probe("GridTurnLeftOut")
+def grid_turn_left_out():
+    @mt.kernel
+    def count(x: array(i32, 1)):
+        for i in x:
+            x[i] += 1
+
+    builder = mt.graph.GraphBuilder()
+    loop = builder.create_sequential()
+    loop.dispatch(count, X)
+    builder.append(loop, count=A)
+    x = np.zeros(2, np.int32)
+    with grid():
+        builder.compile().run({"x": x, "a": 3})
+    expect(x, [3, 3])
+
+
+@probe("GridOperandsExchanged")
+def grid_operands_exchanged():
+    @mt.kernel
+    def put(x: array(i32, 1), a: i32, b: i32):
+        for i in x:
+            x[i] = 10 * a + b
+
+    builder = mt.graph.GraphBuilder()
+    builder.dispatch(put, X, A, B)
+    x = np.zeros(2, np.int32)
+    with grid():
+        builder.compile().run({"x": x, "a": 3, "b": 4})
+    expect(x, [34, 34])
+
+
+@probe("GridTurnOfOuter")
+def grid_turn_of_outer():
+    """Each turn draws another number."""
+
+    @mt.kernel
+    def draw(x: array(i32, 1)):
+        for i in x:
+            x[i] = x[i] * 100 + mt.random(i32) % 50 + 50
+
+    builder = mt.graph.GraphBuilder()
+    outer, inner = builder.create_sequential(), builder.create_sequential()
+    inner.dispatch(draw, X)
+    outer.append(inner, count=A)
+    builder.append(outer, count=B)
+    x = np.zeros(40, np.int32)
+    with grid():
+        builder.compile().run({"x": x, "a": 2, "b": 2})
+    turns = [x // 100**k % 100 for k in range(4)]
+    expect([(one == other).all() for one in turns for other in turns], np.eye(4, dtype=bool).ravel())
+
+
+@probe("GridRunsOnInGraph")
+def grid_runs_on_in_graph():
+    @mt.kernel(asserts=True)
+    def check(x: array(i32, 1)):
+        for i in x:
+            assert x[i] < 2, "too large"
+
+    @mt.kernel
+    def fill(x: array(i32, 1)):
+        for i in x:
+            x[i] = 7
+
+    builder = mt.graph.GraphBuilder()
+    builder.dispatch(check, X)
+    builder.dispatch(fill, X)
+    x = np.arange(4, dtype=np.int32)
+    with grid(), contextlib.suppress(mt.AssertionError_):
+        builder.compile().run({"x": x})
+    expect(x, [0, 1, 2, 3])
+
+
 # ---- the code of devices that run many invocations at once
 
 
@@ -186,12 +313,30 @@ def launch_table(kernel):
     """Of each task (invocations of a workgroup, [(operation, value), ...] that give its iterations)."""
     data = code_of("simt", kernel)
     begin = data.index(b"GRID")
-    head = struct.unpack_from("<22I", data, begin)
+    head = struct.unpack_from("<26I", data, begin)
     (tasks, count), steps = head[10:12], head[12]
     found = []
     for k in range(count):
-        _, group, first, length, _, _ = struct.unpack_from("<6I", data, begin + tasks + 24 * k)
+        _, group, first, length, *_ = struct.unpack_from("<8I", data, begin + tasks + 32 * k)
         found.append((group, [struct.unpack_from("<IIq", data, begin + steps + 16 * (first + n))[::2] for n in range(length)]))
+    return found
+
+
+def evaluate(steps, slots):
+    """What an expression of a launch table gives."""
+    stack = []
+    for operation, value in steps:
+        if operation in (1, 2):
+            stack.append(value if operation == 1 else slots[value])
+        elif operation in (5, 6):
+            low = stack.pop() & ((1 << value) - 1)
+            stack.append(low - (1 << value) if operation == 5 and low >> (value - 1) else low)
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append(
+                {7: left + right, 8: left - right, 9: left * right, 10: min(left, right), 11: max(left, right)}[operation]
+            )
+    (found,) = stack
     return found
 
 
@@ -205,14 +350,20 @@ def grid_steps_reversed():
             x[i] = 1
 
     ((_, steps),) = launch_table(run)
-    stack, slots = [], [2, 9]
-    for operation, value in steps:
-        if operation in (1, 3):
-            stack.append(value if operation == 1 else slots[value])
-        else:
-            right, left = stack.pop(), stack.pop()
-            stack.append({5: left - right, 7: min(left, right), 8: max(left, right)}[operation])
-    expect(stack, [7])
+    expect([evaluate(steps, [2, 9])], [7])
+
+
+@probe("GridSignLost")
+def grid_sign_lost():
+    """As above. Bounds of the loop are numbers of 32 bits."""
+
+    @mt.kernel
+    def run(low: i32, high: i32, x: array(i32, 1)):
+        for i in range(low, high):
+            x[i + 3] = 1
+
+    ((_, steps),) = launch_table(run)
+    expect([evaluate(steps, [-3, 2]), evaluate(steps, [2, -3])], [5, 0])
 
 
 @probe("GridReadInTask")

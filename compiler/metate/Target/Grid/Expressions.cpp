@@ -74,7 +74,7 @@ bool Expressions::addTurn(BlockArgument variable, Steps &steps) const {
     scf::ForOp around = loop;
     if (!add(around.getLowerBound(), steps))
       return false;
-    steps.push_back({METATE_GRID_TURN, int64_t(depth)});
+    steps.push_back({METATE_GRID_TURN, isMutant(Mutant::GridTurnOfOuter) ? 0 : int64_t(depth)});
     if (!add(around.getStep(), steps))
       return false;
     steps.push_back({METATE_GRID_MUL});
@@ -88,6 +88,7 @@ bool Expressions::addExtended(Value value, bool isSigned, Steps &steps) const {
   unsigned width = widthOf(value.getType());
   if (!add(value, steps))
     return false;
+  isSigned &= !isMutant(Mutant::GridSignLost);
   if (width < 64)
     steps.push_back({isSigned ? METATE_GRID_SIGN_EXTEND : METATE_GRID_ZERO_EXTEND, int64_t(width)});
   return true;

@@ -6,6 +6,7 @@
 #include "metate/Target/Grid/Graphs.h"
 
 #include "metate/Dialect/Graph.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Grid/Expressions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -115,6 +116,8 @@ private:
     }
     if (inner->slots > METATE_GRID_MAX_SLOTS || node.operands.size() != inner->slots)
       return refuse(run, "this kernel has too many arguments");
+    if (node.operands.size() > 1 && isMutant(Mutant::GridOperandsExchanged))
+      std::swap(node.operands.end()[-1], node.operands.end()[-2]);
     made.flags |= inner->flags;
     made.nodes.push_back(std::move(node));
     return success();
@@ -146,6 +149,8 @@ private:
                                                      loop.getLowerBound());
     Value count = builder.createOrFold<arith::CeilDivSIOp>(loop.getLoc(), size, loop.getStep());
     auto steps = expressions.of(count);
+    if (steps && isMutant(Mutant::GridTurnLeftOut))
+      steps->insert(steps->end(), {{METATE_GRID_CONSTANT, 1}, {METATE_GRID_SUB}});
     for (Operation *op = loop->getPrevNode(); op && op != before;) {
       Operation *previous = op->getPrevNode();
       op->erase();

@@ -30,7 +30,8 @@ Value grid::countOf(const Bounds &bounds, OpBuilder &builder, Location loc) {
   Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
   for (auto [low, high] : llvm::zip(bounds.lower, bounds.upper)) {
     Value size = builder.createOrFold<arith::SubIOp>(loc, high, low);
-    size = builder.createOrFold<arith::MaxSIOp>(loc, size, zero);
+    if (!isMutant(Mutant::GridEmptyCounts))
+      size = builder.createOrFold<arith::MaxSIOp>(loc, size, zero);
     count = count ? builder.createOrFold<arith::MulIOp>(loc, count, size) : size;
   }
   return count;

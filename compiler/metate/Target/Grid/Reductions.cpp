@@ -178,14 +178,20 @@ void grid::storePartials(OpBuilder &builder, ArrayRef<RmwOp> partials, Value fra
   for (auto [k, partial] : llvm::enumerate(partials))
     LLVM::StoreOp::create(builder, loc, RmwOp(partial).getValue(), placeOf(k, begin));
   builder.setInsertionPointToStart(branch.thenBlock());
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value from =
+      arith::ConstantIndexOp::create(builder, loc, isMutant(Mutant::GridPieceLeftOut) ? 1 : 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto each = scf::ForOp::create(builder, loc, zero, number, one);
+  auto each = scf::ForOp::create(builder, loc, from, number, one);
+  Value piece = each.getInductionVar();
+  if (isMutant(Mutant::GridPiecesReversed)) {
+    builder.setInsertionPointToStart(each.getBody());
+    Value last = arith::SubIOp::create(builder, loc, number, one);
+    piece = arith::SubIOp::create(builder, loc, last, piece);
+  }
   for (auto [k, partial] : llvm::enumerate(partials)) {
     RmwOp merge = partial;
     builder.setInsertionPoint(each.getBody()->getTerminator());
-    Value left = LLVM::LoadOp::create(builder, loc, merge.getValue().getType(),
-                                      placeOf(k, each.getInductionVar()));
+    Value left = LLVM::LoadOp::create(builder, loc, merge.getValue().getType(), placeOf(k, piece));
     merge.getValueMutable().assign(left);
     merge->moveBefore(each.getBody()->getTerminator());
   }

@@ -161,7 +161,7 @@ void KernelMapping::makeTask(LaunchOp launch) {
       return;
     }
     Value number = piecesOf(code, count);
-    setStride(code, room, number);
+    setStride(code, room, isMutant(Mutant::GridPiecesOverlap) ? all : number);
     auto index = [&](Value value) { return target::fromLLVM(code, value, builder.getIndexType()); };
     auto each = scf::ForOp::create(builder, loc, index(own), index(number), index(all));
     builder.setInsertionPointToStart(each.getBody());
