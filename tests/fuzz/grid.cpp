@@ -1,11 +1,14 @@
 // Fuzz target: the payload of a module for grids of invocations. The descriptor that it belongs to is made from what it says of its
-// kernels, or now and then from something else. What is accepted is read as drivers read it: names, expressions with any slots, images,
-// constants, and print statements from a ring of any words.
+// kernels, or now and then from something else. What is accepted is read as drivers read it: names, runs of graphs and iterations of tasks
+// with any slots, images, constants, and print statements from a ring of any words.
 #include "harness.h"
 #include "probe.h"
 
+#include "driver/grid/expression.h"
 #include "driver/grid/prints.h"
+#include "driver/grid/runs.h"
 #include "driver/grid/shape.h"
+#include "graph_walk.h"
 
 #include <cstddef>
 #include <vector>
@@ -67,24 +70,60 @@ uint64_t sumOf(const uint8_t *data, uint64_t bytes) {
   return sum;
 }
 
-void readTasks(const grid::Section &section, test::Random &random) {
+void readTasks(const grid::Section &section, const metate_grid_kernel &kernel,
+               const metate_slot *slots) {
+  const grid::Bounds bounds = {4096, 640};
+  for (uint32_t i = 0; i < kernel.task_count && i < 64; ++i) {
+    const metate_grid_task &task = section.tasks()[kernel.first_task + i];
+    touchText(section.name(task));
+    grid::Shape shape = grid::shapeOf(section, task, slots, bounds);
+    if (shape.groups == 0 || shape.group == 0)
+      finding("task %u has no invocations", kernel.first_task + i);
+    if (shape.invocations() > uint64_t(bounds.most) + shape.group)
+      finding("task %u has %llu invocations", kernel.first_task + i,
+              static_cast<unsigned long long>(shape.invocations()));
+  }
+}
+
+// The runs of a kernel are those that another walk found, whenever the host wants an end.
+void readRuns(const grid::Section &section, const metate_grid_kernel &kernel,
+              test::Random &random) {
   metate_slot slots[mostSlots];
   for (metate_slot &slot : slots)
-    slot.u = random.nasty(random.below(1000));
-  const grid::Bounds bounds = {4096, 640};
-  for (uint32_t k = 0; k < section.header().kernels.count; ++k) {
-    const metate_grid_kernel &kernel = section.kernels()[k];
-    for (uint32_t i = 0; i < kernel.task_count && i < 64; ++i) {
-      const metate_grid_task &task = section.tasks()[kernel.first_task + i];
-      touchText(section.name(task));
-      grid::Shape shape = grid::shapeOf(section, task, slots, bounds);
-      if (shape.groups == 0 || shape.group == 0)
-        finding("task %u has no invocations", kernel.first_task + i);
-      if (shape.invocations() > uint64_t(bounds.most) + shape.group)
-        finding("task %u has %llu invocations", kernel.first_task + i,
-                static_cast<unsigned long long>(shape.invocations()));
-    }
+    slot.u = random.below(2) ? random.below(4) : random.nasty(random.below(1000));
+  const uint64_t frame = random.nasty(4096);
+  const uint32_t stopsAfter = random.below(4) ? ~0u : random.below(6);
+  GraphWalk walk(section, kernel, slots, frame, stopsAfter);
+  uint32_t interrupt = stopsAfter == 0, found = 0;
+  grid::Runs runs(section, kernel, slots, frame, &interrupt);
+  grid::Run run;
+  for (const GraphWalk::Run &expected : walk.runs()) {
+    if (!runs.next(&run))
+      finding("there are %u runs instead of %zu", found, walk.runs().size());
+    if (run.kernel != expected.kernel)
+      finding("run %u is of kernel %zd", found, run.kernel - section.kernels());
+    for (uint32_t i = 0; i < run.kernel->slot_count; ++i)
+      if (run.slots[i].u != expected.slots[i].u)
+        finding("run %u has another slot %u", found, i);
+    if (run.kernel->node_count)
+      finding("run %u is of a graph", found);
+    if (run.kernel->frame_bytes > kernel.frame_bytes || (run.kernel->flags & ~kernel.flags))
+      finding("run %u needs more than its graph", found);
+    readTasks(section, *run.kernel, run.slots);
+    interrupt = ++found >= stopsAfter;
   }
+  if (!walk.isComplete())
+    return;
+  if (runs.next(&run) || runs.next(&run))
+    finding("there are more than %u runs", found);
+  if (runs.wereInterrupted() != walk.wasInterrupted())
+    finding("the walk ended %s an interrupt", runs.wereInterrupted() ? "by" : "without");
+}
+
+// Those that hosts launch; the others run in graphs.
+void readKernels(const grid::Section &section, uint32_t count, test::Random &random) {
+  for (uint32_t k = 0; k < count; ++k)
+    readRuns(section, section.kernels()[k], random);
 }
 
 void readImages(const grid::Section &section) {
@@ -134,7 +173,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   if (status != METATE_OK)
     return 0;
   ++tally.accepted;
-  readTasks(payload.section(), random);
+  readKernels(payload.section(), Descriptor(descriptor.data()).header().kernels.count, random);
   readImages(payload.section());
   print(payload, random);
   return 0;

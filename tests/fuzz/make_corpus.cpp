@@ -178,18 +178,33 @@ Bytes withoutCode(const Bytes &file) {
 GridSpec gridOf(Bytes payload) {
   const auto *head = payload.at<metate_grid>(0);
   auto text = [&](uint32_t at) { return std::string(payload.at<char>(at)); };
+  auto expression = [&](uint32_t first, uint32_t count) {
+    const auto *steps = payload.at<metate_grid_step>(head->expressions.offset) + first;
+    return std::vector<metate_grid_step>(steps, steps + count);
+  };
   GridSpec spec;
   for (uint32_t i = 0; i < head->kernels.count; ++i) {
     const auto &kernel = payload.at<metate_grid_kernel>(head->kernels.offset)[i];
     GridKernelSpec one{kernel.flags, kernel.slot_count, {}, kernel.frame_bytes};
     for (uint32_t k = 0; k < kernel.task_count; ++k) {
       const auto &task = payload.at<metate_grid_task>(head->tasks.offset)[kernel.first_task + k];
-      const auto *steps = payload.at<metate_grid_step>(head->expressions.offset) + task.first_step;
-      one.tasks.push_back({text(task.name),
-                           task.group,
-                           {steps, steps + task.step_count},
-                           task.most_invocations,
-                           task.shared_bytes});
+      one.tasks.push_back({text(task.name), task.group,
+                           expression(task.first_step, task.step_count), task.most_invocations,
+                           task.shared_bytes, task.line});
+    }
+    for (uint32_t k = 0; k < kernel.node_count; ++k) {
+      const auto &node = payload.at<metate_grid_node>(head->nodes.offset)[kernel.first_node + k];
+      auto &made = one.nodes.emplace_back(node.kernel);
+      made.body = node.node_count;
+      const uint32_t count =
+          node.kernel == METATE_NONE
+              ? 1
+              : payload.at<metate_grid_kernel>(head->kernels.offset)[node.kernel].slot_count;
+      for (uint32_t n = 0; n < count; ++n) {
+        const auto &operand =
+            payload.at<metate_grid_operand>(head->operands.offset)[node.first_operand + n];
+        made.operands.push_back(expression(operand.first_step, operand.step_count));
+      }
     }
     spec.kernels.push_back(one);
   }
