@@ -31,19 +31,20 @@ metate_allocator heap() {
           [](void *, void *place, size_t, size_t) { std::free(place); }};
 }
 
-// As many kernels as the payload has, with as many slots each, where it can be asked.
+// As many kernels as the payload has, with as many slots each, where it can be asked; now and then one has another number.
 Bytes descriptorFor(const Bytes &payload, test::Random &random) {
   metate_grid head;
   std::memcpy(&head, payload.data(), sizeof head);
   test::ModuleSpec spec;
   spec.name = "fuzz";
   spec.variants = {{METATE_ARCH_SIMT, 0, METATE_FORMAT_GRID, "simt", ""}};
+  const uint32_t other = random.below(32) ? mostKernels : random.below(mostKernels);
   for (uint32_t i = 0; i < head.kernels.count && i < mostKernels; ++i) {
     uint64_t at = head.kernels.offset + uint64_t(i) * sizeof(metate_grid_kernel);
     metate_grid_kernel kernel{};
     if (at + sizeof kernel <= payload.size())
       std::memcpy(&kernel, payload.data() + at, sizeof kernel);
-    uint32_t slots = random.below(64) ? kernel.slot_count % (mostSlots + 1) : 1;
+    uint32_t slots = i != other ? kernel.slot_count % (mostSlots + 1) : 1;
     test::KernelSpec one{"k" + std::to_string(i), {}};
     for (uint32_t k = 0; k < slots; ++k)
       one.arguments.push_back({"a" + std::to_string(k), METATE_ARGUMENT_SCALAR, METATE_I64});

@@ -258,7 +258,11 @@ int main(int count, char **words) {
       block(folder / "block", "table-one-stamp", blob, 20, shareStamp);
   arguments(folder / "arguments");
   Bytes described = descriptor(gridModuleSpec(METATE_ARCH_SIMT, 0));
-  write(folder / "grid", "kernels", gridPayload(gridSpec({gridText("text", 80)}), described));
+  GridSpec kernels = gridSpec({gridText("text", 80)});
+  write(folder / "grid", "kernels", gridPayload(kernels, described));
+  // As many turns of the inner loop as the outer one has made.
+  kernels.kernels[GRID_RELAY].nodes[1].operands = {{{METATE_GRID_TURN, 0, 0}}};
+  write(folder / "grid", "triangle", gridPayload(kernels, described));
   for (int i = 2; i < count; ++i) {
     fs::path path = words[i];
     Bytes file = readWhole(path);
