@@ -2,6 +2,7 @@
 
 import gc
 
+import device_tests
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ import metate as mt
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init()
+    device_tests.init()
 
 
 def test_kernels_read_and_write_gradients_of_fields():

@@ -1,5 +1,6 @@
 """`mt.ad.grad`, `vjp`, `jvp` and `torch_function`: kernels over arrays as JAX and PyTorch differentiate functions."""
 
+import device_tests
 import numpy as np
 import pytest
 
@@ -8,7 +9,7 @@ import metate as mt
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init()
+    device_tests.init()
 
 
 @mt.kernel

@@ -1,5 +1,6 @@
 """Derivatives of kernels that draw random numbers: they draw what the call drew, like a kernel that reads these from memory."""
 
+import device_tests
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ N = 200
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init(random_seed=5)
+    device_tests.init(random_seed=5)
 
 
 def made(shape=N):

@@ -1,5 +1,6 @@
 """Gradients of arrays of structs, of vectors and of matrices: where they lie, kernels, modules."""
 
+import device_tests
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ Scalar = mt.types.ndarray(mt.f32, 0)
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init()
+    device_tests.init()
 
 
 @mt.kernel

@@ -1,5 +1,6 @@
 """Gradients of trees that are arguments: their type, where they lie, kernels, cells, modules and hosts."""
 
+import device_tests
 import numpy as np
 import pytest
 
@@ -19,7 +20,7 @@ BOTH = pytest.mark.parametrize("T", [AOS, SOA], ids=["AOS", "SOA"])
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init()
+    device_tests.init()
 
 
 def a_number():

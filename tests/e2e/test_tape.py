@@ -1,5 +1,6 @@
 """`mt.ad`: tapes, forward mode, gradients of one's own, differences; against derivatives by hand."""
 
+import device_tests
 import numpy as np
 import pytest
 
@@ -8,7 +9,7 @@ import metate as mt
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init()
+    device_tests.init()
 
 
 def fields(*shapes, dtype=mt.f64, **needs):

@@ -16,6 +16,11 @@ def context(**options):
     return mt.Context(**({"arch": ARCH} if ARCH else {}), **options)
 
 
+def init(**options):
+    """mt.init on the machine that the tests run on."""
+    mt.init(**({"arch": ARCH, "enable_fallback": False} if ARCH else {}), **options)
+
+
 @dataclasses.dataclass(frozen=True)
 class Group:
     """Tests that fail for one reason; `archs` without any: on every device."""

@@ -32,12 +32,12 @@ def view(field) -> np.ndarray:
     why = None
     if any(isinstance(one, QuantType) for one in field._stored or ()):
         why = f"its numbers are bits of words, {', '.join(dict.fromkeys(map(repr, field._stored)))}"
+    elif form is None:
+        why = "it is below a level whose cells come and go"
     elif tree._is_elsewhere():
         why = "it lies on a device, where the host does not reach it"
     elif field._is_split() and len(members) > 1:
         why = "its components lie apart; write x.get_scalar_field(k), or use layout=mt.Layout.AOS"
-    elif form is None:
-        why = "it is below a level whose cells come and go"
     elif numpy is None:
         why = "NumPy has no bf16"
     strides = {} if why else _strides(form[1])
