@@ -103,6 +103,20 @@ def test_a_second_start_takes_the_code_from_the_cache(tmp_path):
     assert states == ["compiled and cached", "compiled and cached", "loaded"]
 
 
+def test_a_kernel_that_does_nothing(tmp_path):
+    @mt.kernel
+    def nothing(x: array(mt.f32, 1), n: mt.i32):
+        pass
+
+    x = np.ones(3, np.float32)
+    with mt.Context(arch=ARCH, reports=True):
+        nothing(x, 2)
+        module = mt.aot.Module()
+        module.add_kernel(nothing)
+        mt.aot.load(module.save(tmp_path / "nothing.metate")).nothing(x, 2)
+    assert x.tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
 def test_sanitizers_are_refused(sanitizer):
     with pytest.raises(

@@ -156,6 +156,8 @@ metate_status uploadConstants(Vulkan &vulkan, Loaded *loaded) {
 metate_status openCode(Vulkan &vulkan, const Descriptor &descriptor, uint32_t variant, Span payload,
                        Loaded *loaded) {
   METATE_TRY(loaded->payload.open(descriptor, variant, payload));
+  if (!loaded->payload.section().header().tasks.count) // words without an entry point are no module
+    return METATE_OK;
   const char *name = descriptor.text(descriptor.header().name);
   const metate_grid_image *image = nullptr;
   METATE_TRY(findImage(vulkan, name, loaded->payload.section(), &image));

@@ -59,6 +59,12 @@ struct VulkanTarget : GridTarget {
 
   Expected<Code> compile(mlir::ModuleOp module, const Table &table,
                          const Options &options) const override {
+    llvm::SmallVector<SpirvTask> tasks;
+    for (const Kernel &kernel : table.kernels)
+      for (const Task &task : kernel.tasks)
+        tasks.push_back({task.name, task.group});
+    if (tasks.empty()) // Vulkan has no module without an entry point
+      return Code();
     Expected<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine();
     if (!machine)
       return machine.takeError();
@@ -67,10 +73,6 @@ struct VulkanTarget : GridTarget {
                          options.contract);
     if (!code)
       return code.takeError();
-    llvm::SmallVector<SpirvTask> tasks;
-    for (const Kernel &kernel : table.kernels)
-      for (const Task &task : kernel.tasks)
-        tasks.push_back({task.name, task.group});
     SpirvOptions spirv;
     spirv.relaxed = isLavapipe;
     Expected<SpirvModule> emitted = emitSpirv(**code, tasks, spirv);
@@ -85,6 +87,8 @@ struct VulkanTarget : GridTarget {
   }
 
   Expected<std::vector<CodeFunction>> describe(const Contents &contents) const override {
+    if (contents.images.empty())
+      return std::vector<CodeFunction>();
     return spirvSizes(contents.functions, contents.images.front().bytes);
   }
 
