@@ -2,6 +2,7 @@
 
 import re
 
+import device_tests
 import numpy as np
 import pytest
 from stale_reads import line_of, stale
@@ -13,7 +14,7 @@ array = mt.types.ndarray
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init(debug=True)
+    device_tests.init(debug=True)
 
 
 def test_both_lines_are_named():
@@ -313,7 +314,7 @@ def test_numbers_can_be_looked_at():
 
 
 def test_without_debug_mode_nothing_is_looked_for():
-    mt.init()
+    device_tests.init()
     x, loss = mt.field(mt.f32, 3, needs_grad=True), mt.field(mt.f32, (), needs_grad=True)
 
     @mt.kernel

@@ -2,6 +2,7 @@
 
 import contextlib
 
+import device_tests
 import numpy as np
 import pytest
 from stale_reads import stale
@@ -13,7 +14,7 @@ array = mt.types.ndarray
 
 @pytest.fixture(autouse=True)
 def begin():
-    mt.init(debug=True)
+    device_tests.init(debug=True)
 
 
 def test_fields_without_gradients_and_indices():
