@@ -1,4 +1,4 @@
-"""Slots of pools on a device: what is collected is handed out again, by many invocations at once, to the last one and no further."""
+"""Slots of pools on a device: what is collected is handed out again, by many invocations at once, and no slot more."""
 
 import device_tests
 import numpy as np
