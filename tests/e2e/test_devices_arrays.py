@@ -1,5 +1,6 @@
 """The package's arrays live where kernels use them: bytes are copied when the other side asks, and what is seen is the newest."""
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -241,3 +242,59 @@ def test_what_a_launch_wrote_before_it_failed():
         with pytest.raises(AssertionError):
             fails(x)
         assert (x.to_numpy() == 3).all()
+
+
+# ---- arrays of the host
+
+
+def test_arrays_in_and_out(device, rng):
+    @mt.kernel
+    def run(x: mt.types.ndarray(mt.i32, 2), y: mt.types.ndarray(mt.i32, 2)):
+        for i, j in x:
+            y[i, j] += 2 * x[i, j] + i
+
+    x = rng.integers(0, 100, (30, 40)).astype(np.int32)
+    rows = np.arange(30, dtype=np.int32)[:, None]
+    for given in (x, np.asfortranarray(x), x[::-1], x[:, ::-1], np.repeat(x, 3, 1)[:, ::3], np.broadcast_to(x[:1], (30, 40))):
+        around = np.full((40, 90), 7, np.int32)
+        y = around[3:33, 5:85:2]
+        run(given, y)
+        assert np.array_equal(y, 7 + 2 * given + rows)
+        around[3:33, 5:85:2] = 7
+        assert (around == 7).all()  # what lies between the elements is left alone
+    with contextlib.suppress(ValueError):
+        run(x[:0], np.zeros((0, 40), np.int32))
+
+
+def test_arrays_that_overlap(device):
+    @mt.kernel
+    def shift(x: mt.types.ndarray(mt.i32, 1), y: mt.types.ndarray(mt.i32, 1)):
+        for i in y:
+            y[i] += 10 * x[i]
+
+    x = np.arange(1, 9, dtype=np.int32)
+    shift(x[1::2], x[::2])  # elements of one array that take turns
+    assert x.tolist() == [21, 2, 43, 4, 65, 6, 87, 8]
+    shift(x, x)
+    assert x.tolist() == [11 * v for v in (21, 2, 43, 4, 65, 6, 87, 8)]
+    y = np.arange(8, dtype=np.int32)
+    shift(y[4:], y[:4])
+    assert y.tolist() == [40, 51, 62, 73, 4, 5, 6, 7]
+
+
+def test_ndarrays_of_ours(device, rng):
+    x, v = mt.ndmt.types.ndarray(mt.f32, (5, 6)), mt.Vector.ndmt.types.ndarray(3, mt.i32, 7)
+
+    @mt.kernel
+    def run(x: mt.types.ndarray(mt.f32, 2), v: mt.types.ndarray(mt.types.vector(3, mt.i32), 1)):
+        for i, j in x:
+            x[i, j] += i - j
+        for i in v:
+            v[i] = [i, i * i, v[i].x]
+
+    given = rng.integers(0, 9, (5, 6)).astype(np.float32)
+    x.from_numpy(given)
+    v.fill(4)
+    run(x, v)
+    assert np.array_equal(x.to_numpy(), given + np.arange(5)[:, None] - np.arange(6))
+    assert v.to_numpy().tolist() == [[i, i * i, 4] for i in range(7)]
