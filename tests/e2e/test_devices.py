@@ -1,6 +1,5 @@
 """Kernels on a device, mt.simt or METATE_TEST_ARCH: numbers, atomics, texts and errors are as NumPy and the CPU have them."""
 
-import contextlib
 import importlib.util
 
 import device_tests
@@ -537,14 +536,3 @@ def test_what_does_not_run_here_is_said(device):
     with on(ARCH, debug=True):  # where each call would be counted
         with pytest.raises(mt.CompilationError, match="a function that calls itself does not run on this target"):
             calls(5)
-
-    @mt.kernel
-    def add(x: array(mt.i32, 1), v: mt.i32):
-        for i in x:
-            x[i] += v
-
-    graph = mt.graph.GraphBuilder()
-    x = mt.graph.Arg(mt.graph.ArgKind.NDARRAY, "x", mt.i32, ndim=1)
-    graph.dispatch(add, x, mt.graph.Arg(mt.graph.ArgKind.SCALAR, "v", mt.i32))
-    with pytest.raises(mt.CompilationError, match="graphs do not run on this target yet"):
-        graph.compile().run({"x": np.zeros(4, np.int32), "v": 1})

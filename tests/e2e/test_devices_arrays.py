@@ -283,7 +283,7 @@ def test_arrays_that_overlap(device):
 
 
 def test_ndarrays_of_ours(device, rng):
-    x, v = mt.ndmt.types.ndarray(mt.f32, (5, 6)), mt.Vector.ndmt.types.ndarray(3, mt.i32, 7)
+    x, v = mt.ndarray(mt.f32, (5, 6)), mt.Vector.ndarray(3, mt.i32, 7)
 
     @mt.kernel
     def run(x: mt.types.ndarray(mt.f32, 2), v: mt.types.ndarray(mt.types.vector(3, mt.i32), 1)):
