@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Architectures, as Context(arch=) takes them.
 CUDA, VULKAN, SIMT = "cuda", "vulkan", "simt"
 GPU = "gpu"  # the first of these that is there
+LAVAPIPE = "vulkan:lavapipe"  # the target of Mesa's CPU device
 _GPUS = (CUDA, VULKAN)
 ARCHS = (GPU, CUDA, VULKAN, SIMT)
 
@@ -89,8 +90,15 @@ def target_of(device: _runtime.Device) -> str:
     if device.driver == CUDA:
         return f"cuda:compute_{device.level}"
     if device.driver == VULKAN and "llvmpipe" in device.name:
-        return "vulkan:lavapipe"
+        return LAVAPIPE
     return device.driver
+
+
+def limits_of(device: _runtime.Device) -> str:
+    """What a device that is for tests cannot do, in words; "" of others."""
+    if target_of(device) != LAVAPIPE:
+        return ""
+    return "Mesa's lavapipe, for tests: 65,535 turns of all loops of an invocation, 80 conditions inside of one another"
 
 
 def is_there(arch: str) -> bool:

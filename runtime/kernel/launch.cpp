@@ -38,6 +38,18 @@ metate_status metate::clearSticky(const metate_kernel &kernel, const metate_argu
   return METATE_OK;
 }
 
+// What a driver has said of a launch that it could not do; of a kernel that it cannot run, where that stands.
+static metate_status failAsSaid(const metate_kernel &kernel, metate_status code) {
+  char place[256] = "", text[512];
+  snprintf(text, sizeof text, "%s", metate_last_error());
+  Descriptor descriptor = kernel.description();
+  if (code == METATE_E_UNSUPPORTED && kernel.info->source < descriptor.header().texts.count) {
+    const metate_text &at = descriptor.texts()[kernel.info->source];
+    snprintf(place, sizeof place, "%s:%u:%u: ", descriptor.text(at.file), at.line, at.column);
+  }
+  return fail(code, "%skernel '%s': %s", place, kernel.name, text);
+}
+
 metate_status metate::report(const metate_kernel &kernel, const metate_argument *arguments,
                              int32_t code, const metate_failure &failure) {
   if (failure.code != METATE_OK)
@@ -50,11 +62,9 @@ metate_status metate::report(const metate_kernel &kernel, const metate_argument 
     return fail(METATE_E_INTERRUPTED, "kernel '%s': interrupted", kernel.name);
   if (code < 0 || code > METATE_STATUS_LAST)
     return fail(METATE_E_INTERNAL, "kernel '%s': its entry returned %d", kernel.name, code);
-  if (!kernel.entry && code == METATE_E_INTERNAL) { // the driver has said why
-    char text[512];
-    snprintf(text, sizeof text, "%s", metate_last_error());
-    return fail(METATE_E_INTERNAL, "kernel '%s': %s", kernel.name, text);
-  }
+  if (!kernel.entry &&
+      (code == METATE_E_INTERNAL || code == METATE_E_UNSUPPORTED)) // the driver has said why
+    return failAsSaid(kernel, metate_status(code));
   return fail(metate_status(code), "kernel '%s': its entry returned %s", kernel.name,
               metate_status_name(code));
 }

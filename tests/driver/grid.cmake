@@ -19,14 +19,14 @@ if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND NOT METATE_SANITIZE)
     DEPENDS grid_kernels.c ${CMAKE_SOURCE_DIR}/abi/metate/abi/grid.h ${CMAKE_SOURCE_DIR}/abi/metate/abi/kernel.h)
   add_custom_target(metate_grid_text DEPENDS ${METATE_GRID_TEXT})
 endif()
-# As SPIR-V, by the compiler's emitter. Relaxed: Mesa 22.3's CPU runs it as well.
+# As SPIR-V, by the compiler's emitter, for Mesa's CPU.
 set(METATE_GRID_WORDS ${CMAKE_CURRENT_BINARY_DIR}/grid_kernels.spv)
 if(METATE_COMPILER AND TARGET metate_vulkan AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
   set(code ${CMAKE_CURRENT_BINARY_DIR}/grid_kernels.ll)
   add_custom_command(OUTPUT ${METATE_GRID_WORDS} ${METATE_GRID_WORDS}.constants
     COMMAND ${CMAKE_C_COMPILER} -DGRID_SPIRV -std=c11 -O2 -ffreestanding -fno-vectorize -fno-slp-vectorize
       -I${CMAKE_SOURCE_DIR}/abi -S -emit-llvm -o ${code} ${CMAKE_CURRENT_SOURCE_DIR}/grid_kernels.c
-    COMMAND metate-spirv ${code} ${METATE_GRID_WORDS} --relaxed --constants=${METATE_GRID_WORDS}.constants fill:64 check:64
+    COMMAND metate-spirv ${code} ${METATE_GRID_WORDS} --lavapipe --constants=${METATE_GRID_WORDS}.constants fill:64 check:64
       check_copy:64 say flood total total_put pooled count:32 stop stop_ask crash look:64
     DEPENDS metate-spirv grid_kernels.c ${CMAKE_SOURCE_DIR}/abi/metate/abi/grid.h ${CMAKE_SOURCE_DIR}/abi/metate/abi/kernel.h)
   add_custom_target(metate_grid_words DEPENDS ${METATE_GRID_WORDS})

@@ -172,9 +172,10 @@ typedef struct metate_grid_ring {
 /* The frame: memory of a launch, on the device. A driver writes what stands before METATE_GRID_VALUES where the kernel has one of the
  * flags, before the first task. */
 typedef struct metate_grid_frame {
-  uint64_t host;    /* the address of `own` */
-  uint64_t alone;   /* 0: tasks have more than one worker */
-  uint32_t status;  /* METATE_OK; the first task that fails sets it */
+  uint64_t host;  /* the address of `own` */
+  uint64_t alone; /* 0: tasks have more than one worker */
+  uint32_t
+      status; /* METATE_OK; the first task that fails sets it, to a metate_status or METATE_GRID_LOOP_ENDED */
   uint32_t workers; /* reserved: 0 */
   uint64_t ring;    /* the address of a metate_grid_ring; 0: nobody prints */
   uint64_t pools;   /* the address of an array of addresses, where the kernel plans pools; else 0 */
@@ -182,6 +183,8 @@ typedef struct metate_grid_frame {
       own; /* failure: the address of `failure`; interrupt: of a word, or 0; everything else 0 */
   metate_failure failure;
 } metate_grid_frame;
+/* The device has ended a loop by itself: the other bits are the line of the task in which it stands. Code for devices that do so says it. */
+#define METATE_GRID_LOOP_ENDED 0x80000000u
 enum { METATE_GRID_VALUES = 512 }; /* where values stand that tasks leave for later ones */
 METATE_STATIC_ASSERT(sizeof(metate_grid_frame) <= METATE_GRID_VALUES, "the frame's beginning");
 

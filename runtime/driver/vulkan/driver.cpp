@@ -30,6 +30,16 @@ metate_status check(Vulkan &vulkan, VkResult result, const char *function) {
               function, nameOf(result));
 }
 
+int32_t outcomeOf(const Vulkan &vulkan, const metate_grid_frame &frame, const metate_host *host) {
+  if (!(frame.status & METATE_GRID_LOOP_ENDED))
+    return grid::outcomeOf(frame, host);
+  return fail(
+      METATE_E_UNSUPPORTED,
+      "a loop of the task of line %u was not done when '%s' ended it: lavapipe ends loops once an "
+      "invocation has made 65,535 turns in all: run the kernel on a GPU, or on the CPU (mt.cpu)",
+      frame.status & ~METATE_GRID_LOOP_ENDED, vulkan.name);
+}
+
 namespace {
 
 // ---- opening

@@ -156,7 +156,7 @@ private:
     METATE_TRY(synchronize(vulkan));
     if (script.prints())
       METATE_TRY(fetchPrints(out));
-    return script.mayFail() ? grid::outcomeOf(results().frame, launch.host) : int32_t(METATE_OK);
+    return script.mayFail() ? outcomeOf(vulkan, results().frame, launch.host) : int32_t(METATE_OK);
   }
 
   metate_status fetchPrints(grid::Prints *out) {

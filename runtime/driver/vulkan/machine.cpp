@@ -198,7 +198,7 @@ bool isUnified(const VkPhysicalDeviceMemoryProperties &memory) {
   return true;
 }
 
-// Invocations where only the device knows the iterations. The Vulkan of a CPU (Mesa 22.3) ends loops after 65,535 turns: never few.
+// Invocations where only the device knows the iterations. Mesa's CPU gives each of them 65,535 turns in all: never few.
 uint32_t unknownOf(VkPhysicalDeviceType type) {
   return type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 1u << 17 : 1u << 14;
 }

@@ -64,13 +64,13 @@ void end(const Vulkan &vulkan, VkCommandBuffer commands) {
 }
 
 // What one launch left: its text and status.
-metate_status outcomeOf(const Recorded &recorded) {
+metate_status outcomeOf(const Vulkan &vulkan, const Recorded &recorded) {
   const auto &results = *reinterpret_cast<const Results *>(recorded.results.mapped());
   metate_failure failure{};
   failure.text = METATE_NONE;
   metate_host host{};
   host.failure = &failure;
-  int32_t code = recorded.mayFail ? grid::outcomeOf(results.frame, &host) : int32_t(METATE_OK);
+  int32_t code = recorded.mayFail ? outcomeOf(vulkan, results.frame, &host) : int32_t(METATE_OK);
   return metate_kernel_report(recorded.kernel, recorded.arguments, code, &failure);
 }
 
@@ -215,7 +215,7 @@ metate_status metate_vulkan_recording_finish(metate_vulkan_recording *recording)
   metate_status status = METATE_OK;
   for (Recorded *recorded = recording->first; recorded; recorded = recorded->next) {
     if (recorded->mayFail && status == METATE_OK)
-      status = outcomeOf(*recorded);
+      status = outcomeOf(recording->vulkan, *recorded);
     forgetResults(recorded->results);
   }
   return status;

@@ -181,6 +181,8 @@ metate_status forget(Vulkan &vulkan, uint64_t address);
 void forgetAll(Vulkan &vulkan);
 
 // ---- code (code.cpp, launch.cpp)
+// As grid::outcomeOf() gives it, and of loops that the device has ended a text.
+int32_t outcomeOf(const Vulkan &vulkan, const metate_grid_frame &frame, const metate_host *host);
 metate_status load(void *self, const Descriptor &descriptor, uint32_t variant, Span payload,
                    Code *code);
 void unload(void *self, Code *code);

@@ -2,16 +2,16 @@
 ; RUN: metate-spirv %s %t.spv orders wide part real | FileCheck %s --check-prefix=NEEDS
 ; RUN: spirv-val --target-env vulkan1.2 %t.spv
 ; RUN: spirv-dis --no-indent --raw-id %t.spv | FileCheck %s
-; RUN: metate-spirv %s %t.add.spv --float-add --relaxed orders wide part real | FileCheck %s --check-prefix=ADDS
+; RUN: metate-spirv %s %t.add.spv --float-add --lavapipe orders wide part real | FileCheck %s --check-prefix=ADDS
 ; RUN: spirv-val --target-env vulkan1.2 %t.add.spv
-; RUN: spirv-dis --no-indent --raw-id %t.add.spv | FileCheck %s --check-prefix=RELAXED
+; RUN: spirv-dis --no-indent --raw-id %t.add.spv | FileCheck %s --check-prefix=LAVAPIPE
 
 ; NEEDS: needs: i64-atomics{{$}}
 ; ADDS: needs: i64-atomics f32-atomic-add{{$}}
 ; CHECK: OpCapability VulkanMemoryModelDeviceScope
-; RELAXED: OpExtension "SPV_EXT_shader_atomic_float_add"
-; RELAXED-NOT: OpMemoryBarrier
-; RELAXED: OpAtomicFAddEXT
+; LAVAPIPE: OpExtension "SPV_EXT_shader_atomic_float_add"
+; LAVAPIPE-NOT: OpMemoryBarrier
+; LAVAPIPE: OpAtomicFAddEXT
 
 ; CHECK-DAG: %[[UINT:[0-9]+]] = OpTypeInt 32 0
 ; CHECK-DAG: %[[DEVICE:[0-9]+]] = OpConstant %[[UINT]] 1

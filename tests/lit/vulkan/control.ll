@@ -2,9 +2,9 @@
 ; RUN: metate-spirv %s %t.spv loop irreducible endless switched
 ; RUN: spirv-val --target-env vulkan1.2 %t.spv
 ; RUN: spirv-dis --no-indent --raw-id %t.spv | FileCheck %s
-; RUN: metate-spirv %s %t.relaxed.spv --relaxed loop irreducible endless switched
-; RUN: spirv-val --target-env vulkan1.2 %t.relaxed.spv
-; RUN: spirv-dis --no-indent --raw-id %t.relaxed.spv | FileCheck %s --check-prefix=RELAXED
+; RUN: metate-spirv %s %t.lavapipe.spv --lavapipe loop irreducible endless switched
+; RUN: spirv-val --target-env vulkan1.2 %t.lavapipe.spv
+; RUN: spirv-dis --no-indent --raw-id %t.lavapipe.spv | FileCheck %s --check-prefix=LAVAPIPE
 
 ; CHECK-COUNT-3: OpEntryPoint
 ; CHECK: OpFunction
@@ -15,9 +15,9 @@
 ; CHECK: OpFunctionEnd
 
 ; What a loop computes is kept in local memory for the code behind it.
-; RELAXED: OpFunction
-; RELAXED: OpVariable %{{[0-9]+}} Function
-; RELAXED: OpLoopMerge
+; LAVAPIPE: OpFunction
+; LAVAPIPE: OpVariable %{{[0-9]+}} Function
+; LAVAPIPE: OpLoopMerge
 define void @loop(ptr %slots, ptr %frame) {
 entry:
   br label %head

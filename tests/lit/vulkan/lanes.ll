@@ -1,5 +1,5 @@
 ; A task of one invocation, where the device's vectors have lanes beside it: only the first one runs. A workgroup of whole vectors has none.
-; RUN: metate-spirv %s %t.spv --relaxed one many:64
+; RUN: metate-spirv %s %t.spv --lavapipe one many:64
 ; RUN: spirv-val --target-env vulkan1.2 %t.spv
 ; RUN: spirv-dis --no-indent --raw-id %t.spv | FileCheck %s
 ; RUN: metate-spirv %s %t.other.spv one

@@ -2,9 +2,9 @@
 ; RUN: metate-spirv %s %t.spv contract exact estimate half brain integers classes
 ; RUN: spirv-val --target-env vulkan1.2 %t.spv
 ; RUN: spirv-dis --no-indent --raw-id %t.spv | FileCheck %s
-; RUN: metate-spirv %s %t.relaxed.spv --relaxed zeros whole
-; RUN: spirv-val --target-env vulkan1.2 %t.relaxed.spv
-; RUN: spirv-dis --no-indent --raw-id %t.relaxed.spv | FileCheck %s --check-prefix=RELAXED
+; RUN: metate-spirv %s %t.lavapipe.spv --lavapipe zeros whole
+; RUN: spirv-val --target-env vulkan1.2 %t.lavapipe.spv
+; RUN: spirv-dis --no-indent --raw-id %t.lavapipe.spv | FileCheck %s --check-prefix=LAVAPIPE
 
 ; Each task asks for numbers as IEEE 754 has them, in each width that occurs.
 ; CHECK-DAG: OpCapability DenormPreserve
@@ -155,15 +155,15 @@ declare i1 @llvm.is.fpclass.f32(float, i32)
 declare i32 @llvm.fptosi.sat.i32.f32(float)
 
 ; A device that takes 0 * x for 0, and x + 0 for x, does not see that it is 0.
-; RELAXED: %[[FLOAT:[0-9]+]] = OpTypeFloat 32
-; RELAXED-DAG: %[[THREE:[0-9]+]] = OpConstant %[[FLOAT]] 3
-; RELAXED: OpFunction
-; RELAXED: OpShiftRightLogical
-; RELAXED: %[[PLUS:[0-9]+]] = OpBitcast %[[FLOAT]]
-; RELAXED: OpFMul %[[FLOAT]] %{{[0-9]+}} %[[PLUS]]
-; RELAXED: OpFAdd %[[FLOAT]] %{{[0-9]+}} %[[PLUS]]
-; RELAXED: OpFMul %[[FLOAT]] %{{[0-9]+}} %[[THREE]]
-; RELAXED: OpFunctionEnd
+; LAVAPIPE: %[[FLOAT:[0-9]+]] = OpTypeFloat 32
+; LAVAPIPE-DAG: %[[THREE:[0-9]+]] = OpConstant %[[FLOAT]] 3
+; LAVAPIPE: OpFunction
+; LAVAPIPE: OpShiftRightLogical
+; LAVAPIPE: %[[PLUS:[0-9]+]] = OpBitcast %[[FLOAT]]
+; LAVAPIPE: OpFMul %[[FLOAT]] %{{[0-9]+}} %[[PLUS]]
+; LAVAPIPE: OpFAdd %[[FLOAT]] %{{[0-9]+}} %[[PLUS]]
+; LAVAPIPE: OpFMul %[[FLOAT]] %{{[0-9]+}} %[[THREE]]
+; LAVAPIPE: OpFunctionEnd
 define void @zeros(ptr %slots, ptr %frame) {
   %x = load float, ptr %slots, align 4
   %m = fmul float %x, 0.0
@@ -174,10 +174,10 @@ define void @zeros(ptr %slots, ptr %frame) {
 }
 
 ; Nor does it make an f64 whole.
-; RELAXED: OpFunction
-; RELAXED-NOT: RoundEven
-; RELAXED-NOT: Trunc
-; RELAXED: OpFunctionEnd
+; LAVAPIPE: OpFunction
+; LAVAPIPE-NOT: RoundEven
+; LAVAPIPE-NOT: Trunc
+; LAVAPIPE: OpFunctionEnd
 define void @whole(ptr %slots, ptr %frame) {
   %x = load double, ptr %slots, align 8
   %r = call double @llvm.roundeven.f64(double %x)

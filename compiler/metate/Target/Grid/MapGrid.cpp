@@ -482,10 +482,10 @@ static LogicalResult refuseRecursion(ModuleOp module) {
 }
 
 /// Names of kernels whose tasks ask the launch's status: they may fail, or another kernel of their graph may.
-static llvm::StringSet<> kernelsThatFail(ModuleOp module) {
+static llvm::StringSet<> kernelsThatFail(ModuleOp module, bool always) {
   llvm::StringSet<> failing;
   for (auto kernel : module.getOps<KernelOp>())
-    if (grid::KernelMapping::mayFailIn(kernel))
+    if (always || grid::KernelMapping::mayFailIn(kernel))
       failing.insert(kernel.getSymName());
   for (auto graph : module.getOps<KernelOp>()) {
     SmallVector<StringRef> all = {graph.getSymName()};
@@ -509,7 +509,7 @@ struct MapGrid : metate::impl::MapGridBase<MapGrid> {
       return signalPassFailure();
     Table table;
     unsigned number = 0;
-    llvm::StringSet<> failing = kernelsThatFail(module);
+    llvm::StringSet<> failing = kernelsThatFail(module, endsLoops);
     for (KernelOp kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
       grid::KernelMapping mapping(kernel, converter, group, number);
       if (failed(mapping.run(failing.contains(kernel.getSymName()), table)))

@@ -18,6 +18,7 @@ def MapGrid : Pass<"metate-map-grid", "::mlir::ModuleOp"> {
     in the frame; what follows from the arguments alone is computed where it is used. The module gets `metate_grid.kernels` and `metate_grid.prints`
     (Target/Grid/Table.h).
   }];
-  let options = [Option<"group", "group", "int64_t", "128", "invocations of a workgroup">];
+  let options = [Option<"group", "group", "int64_t", "128", "invocations of a workgroup">,
+                 Option<"endsLoops", "ends-loops", "bool", "false", "the device ends loops by itself: every kernel may fail">];
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }

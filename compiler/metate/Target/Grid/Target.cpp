@@ -33,7 +33,7 @@ void GridTarget::buildMap(OpPassManager &passes, const Options &) const {
   passes.addNestedPass<KernelOp>(createSpreadNests());
   passes.addNestedPass<KernelOp>(createAliasScopes());
   passes.addPass(createOutlineTasks());
-  passes.addPass(createMapGrid({group()}));
+  passes.addPass(createMapGrid({group(), endsLoops()}));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createExpandElementary());
   passes.addPass(createSCFToControlFlowPass());

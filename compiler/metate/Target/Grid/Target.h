@@ -40,6 +40,8 @@ protected:
   virtual Named machine() const = 0;
   /// Invocations of a workgroup.
   virtual int64_t group() const { return 128; }
+  /// Does the device end loops by itself, so that each kernel may fail (METATE_GRID_LOOP_ENDED)?
+  virtual bool endsLoops() const { return false; }
 };
 
 /// The sizes of an image's functions, by the symbols of an ELF file.

@@ -56,13 +56,14 @@ struct VulkanTarget : GridTarget {
   llvm::StringRef family() const override { return familyName; }
   Named machine() const override { return {"spirv64", (isLavapipe ? lavapipe : any).str(), ""}; }
   int64_t group() const override { return 64; }
+  bool endsLoops() const override { return isLavapipe; }
 
   Expected<Code> compile(mlir::ModuleOp module, const Table &table,
                          const Options &options) const override {
     llvm::SmallVector<SpirvTask> tasks;
     for (const Kernel &kernel : table.kernels)
       for (const Task &task : kernel.tasks)
-        tasks.push_back({task.name, task.group});
+        tasks.push_back({task.name, task.group, endedOf(task)});
     if (tasks.empty()) // Vulkan has no module without an entry point
       return Code();
     Expected<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine();
@@ -74,7 +75,7 @@ struct VulkanTarget : GridTarget {
     if (!code)
       return code.takeError();
     SpirvOptions spirv;
-    spirv.relaxed = isLavapipe;
+    spirv.lavapipe = isLavapipe;
     Expected<SpirvModule> emitted = emitSpirv(**code, tasks, spirv);
     if (!emitted)
       return emitted.takeError();
@@ -102,6 +103,12 @@ struct VulkanTarget : GridTarget {
   }
 
 private:
+  SpirvNote endedOf(const Task &task) const {
+    if (!endsLoops())
+      return {};
+    return {uint32_t(offsetof(metate_grid_frame, status)), METATE_GRID_LOOP_ENDED | task.line};
+  }
+
   bool isLavapipe;
 };
 

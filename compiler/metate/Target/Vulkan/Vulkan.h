@@ -7,7 +7,7 @@
 namespace metate {
 
 /// The family "vulkan": SPIR-V for Vulkan 1.2 and later. `vulkan:lavapipe` is for Mesa's CPU device, whose faults it goes around
-/// (Spirv/Spirv.h, relaxed).
+/// (Spirv/Spirv.h, lavapipe).
 std::unique_ptr<TargetFamily> createVulkanFamily();
 
 } // namespace metate

@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: metate-opt %t/loop.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/loop.mlir
 // RUN: metate-opt %t/loop.mlir --metate-outline-tasks "--metate-map-grid=group=32" | FileCheck %t/loop.mlir --check-prefix=GROUP
+// RUN: metate-opt %t/loop.mlir --metate-outline-tasks "--metate-map-grid=ends-loops" | FileCheck %t/loop.mlir --check-prefix=ENDS
 // RUN: metate-opt %t/loop.mlir --metate-outline-tasks --metate-map-grid | metate-opt | FileCheck %t/loop.mlir
 // RUN: metate-opt %t/between.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/between.mlir
 // RUN: metate-opt %t/mark.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/mark.mlir
@@ -19,6 +20,12 @@
 // CHECK: metate_grid.kernels = [{entry = "scale", flags = 0 : i64, frame = 512 : i64, nodes = [], slots = 3 : i64, tasks = [
 // CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 2, 1, 0, 11, 0>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "scale_0"}]}]
 // GROUP: {group = 32 : i64, iterations
+// A device that ends loops by itself says so in the frame: the kernel may fail, and its tasks ask whether it has.
+// ENDS: metate_grid.kernels = [{entry = "scale", flags = 1 : i64
+// ENDS-LABEL: llvm.func @scale_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr) {
+// ENDS: %[[STATUS:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// ENDS: llvm.icmp "eq" %[[STATUS]]
+// ENDS: llvm.call @metate_grid_status(
 // CHECK-NOT: metate.kernel
 // CHECK-LABEL: llvm.func @scale_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr) {
 // CHECK-DAG: %[[OWN:.*]] = llvm.call @metate_grid_invocation() : () -> i64

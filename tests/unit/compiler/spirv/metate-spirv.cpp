@@ -1,5 +1,6 @@
-// metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] [--prepared=FILE] NAME[:GROUP]...: LLVM IR of tasks as a
-// module of SPIR-V, for tests. Prints what the module needs of a device and how many bytes of constants it has.
+// metate-spirv IN.ll OUT.spv [--lavapipe] [--ended=OFFSET:VALUE] [--float-add] [--constants=FILE] [--prepared=FILE] NAME[:GROUP]...: LLVM IR
+// of tasks as a module of SPIR-V, for tests. Prints what the module needs of a device and how many bytes of constants it has.
+// --ended: what the tasks note where the device has ended a loop by itself.
 // --prepared: the LLVM IR that the words were made of.
 #include "metate/Target/Vulkan/Spirv/Spirv.h"
 #include "metate/abi/grid.h"
@@ -18,16 +19,24 @@ struct Arguments {
   std::vector<StringRef> files;
   std::vector<SpirvTask> tasks;
   SpirvOptions options;
+  SpirvNote ended;
   std::string constants, prepared;
 };
 } // namespace
 
 static bool parse(ArrayRef<char *> words, Arguments &arguments) {
   for (StringRef word : words) {
-    if (word == "--relaxed") {
-      arguments.options.relaxed = true;
+    if (word == "--lavapipe") {
+      arguments.options.lavapipe = true;
     } else if (word == "--float-add") {
       arguments.options.nativeFloatAdd = true;
+    } else if (word.consume_front("--ended=")) {
+      auto [offset, value] = word.split(':');
+      if (offset.getAsInteger(10, arguments.ended.offset) ||
+          value.getAsInteger(10, arguments.ended.value)) {
+        errs() << "metate-spirv: " << word << " is no note\n";
+        return false;
+      }
     } else if (word.consume_front("--constants=")) {
       arguments.constants = word.str();
     } else if (word.consume_front("--prepared=")) {
@@ -39,7 +48,8 @@ static bool parse(ArrayRef<char *> words, Arguments &arguments) {
       arguments.files.push_back(word);
     } else {
       auto [name, group] = word.split(':');
-      SpirvTask task = {name};
+      SpirvTask task;
+      task.name = name;
       if (!group.empty() && group.getAsInteger(10, task.group)) {
         errs() << "metate-spirv: " << word << " is no task\n";
         return false;
@@ -47,9 +57,11 @@ static bool parse(ArrayRef<char *> words, Arguments &arguments) {
       arguments.tasks.push_back(task);
     }
   }
+  for (SpirvTask &task : arguments.tasks)
+    task.ended = arguments.ended;
   if (arguments.tasks.empty())
-    errs() << "usage: metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] "
-              "[--prepared=FILE] "
+    errs() << "usage: metate-spirv IN.ll OUT.spv [--lavapipe] [--ended=OFFSET:VALUE] "
+              "[--float-add] [--constants=FILE] [--prepared=FILE] "
               "NAME[:GROUP]...\n";
   return !arguments.tasks.empty();
 }

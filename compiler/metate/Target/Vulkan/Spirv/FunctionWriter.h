@@ -64,7 +64,7 @@ private:
   llvm::Function &function;
   uint32_t group;
   const Structure &structure;
-  bool relaxed;
+  bool relaxed; ///< atomic operations order nothing
   llvm::DenseMap<llvm::Value *, uint32_t> ids;
   llvm::DenseMap<llvm::BasicBlock *, uint32_t> labels;
   llvm::DenseMap<llvm::AtomicCmpXchgInst *, std::pair<uint32_t, uint32_t>> exchanged;

@@ -74,7 +74,8 @@ llvm::Error widenIntegers(llvm::Function &function);
 struct Structure {
   struct Loop {
     llvm::BasicBlock *merge;
-    llvm::BasicBlock *again; ///< the continue target, which is the only latch
+    llvm::BasicBlock *again;            ///< the continue target, which is the only latch
+    llvm::BasicBlock *around = nullptr; ///< the merge of the loop around it; null: there is none
   };
   llvm::DenseMap<llvm::BasicBlock *, llvm::BasicBlock *> selections;
   llvm::DenseMap<llvm::BasicBlock *, Loop> loops;
@@ -83,10 +84,12 @@ struct Structure {
 };
 /// Of a function of which every loop has one beginning, and that returns at one place.
 llvm::Expected<Structure> makeStructure(llvm::Function &function);
+/// Of a structure that was changed: its order anew.
+std::vector<llvm::BasicBlock *> orderOfBlocks(llvm::Function &function, const Structure &structure);
 /// Every loop gets a way out, blocks that are never left return, and all at one place.
 void giveExits(llvm::Function &function);
 
-// ---- for one device (SpirvOptions::relaxed) ----
+// ---- for one device (SpirvOptions::lavapipe) ----
 
 /// Of a task of one invocation: the device has lanes beside it, which do nothing, but whose loops it waits for if they run.
 void runOneLane(llvm::Function &function);
@@ -94,6 +97,11 @@ void runOneLane(llvm::Function &function);
 constexpr llvm::StringLiteral laneName = "metate_grid_lane";
 /// What a loop computes and code behind it reads goes through local memory.
 void keepBehindLoops(llvm::Function &function);
+/// A loop around all others, and loops of which the device sees that they end, or that they do not, become such of which it does not.
+/// Before keepBehindLoops().
+void hideTurns(llvm::Function &function, Structure &structure);
+/// Where the device has ended a loop by itself, the task goes to its end, and leaves its note there. After keepBehindLoops().
+void leaveEndedLoops(llvm::Function &function, Structure &structure, const SpirvNote &note);
 /// Zeros that are added or multiplied become numbers that a compiler does not know: it would take 0 * x for 0 and x + 0 for x.
 void hideZeros(llvm::Function &function);
 /// An i64 of a prepared function, 0 in every run.

@@ -186,7 +186,8 @@ Value *NumberCalls::ofCall(IntrinsicInst &intrinsic) {
     }
     return type->isBFloatTy() ? narrow(result, type) : result;
   }
-  if (StringRef whole = wholeOf(intrinsic); options.relaxed && type->isDoubleTy() && !whole.empty())
+  if (StringRef whole = wholeOf(intrinsic);
+      options.lavapipe && type->isDoubleTy() && !whole.empty())
     return call(whole, type, intrinsic.getArgOperand(0));
   if (intrinsic.getIntrinsicID() != Intrinsic::sqrt || intrinsic.hasApproxFunc())
     return nullptr;

@@ -82,7 +82,8 @@ private:
   DenseMap<Loop *, AllocaInst *> again;
   DenseMap<BasicBlock *, SmallVector<BasicBlock *>> successorsOf;
   SmallVector<AllocaInst *> slots;
-  unsigned depth = 0; ///< selections around what is laid out
+  unsigned depth = 0;                ///< selections around what is laid out
+  BasicBlock *mergeAround = nullptr; ///< of the loop around what is laid out
   spirv::Structure structure;
 };
 } // namespace
@@ -323,17 +324,19 @@ void Structurizer::layOutLoop(Loop &loop) {
   goOn(header);
   store(builder.getFalse(), flag);
   goOn(newBlock()); // a header has phis and nothing else
+  BasicBlock *around = std::exchange(mergeAround, merge);
   layOut({loop.getHeader(), nullptr}, &loop);
+  mergeAround = around;
   builder.CreateCondBr(builder.CreateLoad(builder.getInt1Ty(), flag), back, merge);
   builder.SetInsertPoint(back);
   builder.CreateBr(header);
   builder.SetInsertPoint(merge);
-  structure.loops[header] = {merge, back};
+  structure.loops[header] = {merge, back, around};
+  structure.depth = std::max(structure.depth, depth + 1); // of leaveEndedLoops()
 }
 
 /// Constructs in one piece: what merges them comes behind all that is inside.
-static std::vector<BasicBlock *> orderOfBlocks(Function &function,
-                                               const spirv::Structure &structure) {
+std::vector<BasicBlock *> spirv::orderOfBlocks(Function &function, const Structure &structure) {
   auto after = [&](BasicBlock *block) {
     SmallVector<BasicBlock *> blocks;
     if (auto loop = structure.loops.find(block); loop != structure.loops.end())

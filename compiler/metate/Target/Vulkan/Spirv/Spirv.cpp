@@ -9,7 +9,7 @@ using namespace llvm;
 using namespace metate;
 
 /// Mesa forgets the conditions of selections that lie deeper.
-static constexpr unsigned relaxedDepth = 80;
+static constexpr unsigned lavapipeDepth = 80;
 
 Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> tasks,
                                         const SpirvOptions &options) {
@@ -19,27 +19,31 @@ Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> task
   std::vector<spirv::Structure> structures;
   for (const SpirvTask &task : tasks) {
     Function &function = *module.getFunction(task.name);
-    if (options.relaxed && task.group == 1)
+    if (options.lavapipe && task.group == 1)
       spirv::runOneLane(function);
     Expected<spirv::Structure> structure = spirv::makeStructure(function);
     if (!structure)
       return structure.takeError();
-    if (options.relaxed && structure->depth > relaxedDepth)
+    if (options.lavapipe && structure->depth > lavapipeDepth)
       return createStringError(task.name + ": conditions are nested " + Twine(structure->depth) +
-                               " deep, of which lavapipe runs " + Twine(relaxedDepth) +
+                               " deep, of which lavapipe runs " + Twine(lavapipeDepth) +
                                "; make several kernels of it");
     structures.push_back(std::move(*structure));
-    if (options.relaxed) {
-      spirv::keepBehindLoops(function);
-      spirv::hideZeros(function);
-    }
+    if (!options.lavapipe)
+      continue;
+    if (task.ended.value)
+      spirv::hideTurns(function, structures.back());
+    spirv::keepBehindLoops(function);
+    if (task.ended.value)
+      spirv::leaveEndedLoops(function, structures.back(), task.ended);
+    spirv::hideZeros(function);
   }
   if (Error error = spirv::verified(module, "made"))
     return std::move(error);
   spirv::ModuleWriter writer;
   for (auto [task, structure] : zip(tasks, structures)) {
     Function &function = *module.getFunction(task.name);
-    spirv::FunctionWriter code(writer, function, task.group, structure, options.relaxed);
+    spirv::FunctionWriter code(writer, function, task.group, structure, options.lavapipe);
     if (Error error = code.write())
       return std::move(error);
   }

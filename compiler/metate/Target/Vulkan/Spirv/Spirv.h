@@ -28,18 +28,28 @@ class Module;
 
 namespace metate {
 
+/// A word so many bytes behind the second address, which becomes `value` if it is 0.
+struct SpirvNote {
+  uint32_t offset = 0;
+  uint32_t value = 0;
+};
+
 /// A function `void NAME(ptr slots, ptr frame)` of the module, run by workgroups of so many invocations.
 struct SpirvTask {
   llvm::StringRef name;
   uint32_t group = 1;
+  SpirvNote
+      ended; ///< for lavapipe: says that the device has ended a loop by itself; of value 0: nobody is told
 };
 
 struct SpirvOptions {
-  /// For lavapipe of Mesa 22.3, which loses invocations at barriers in divergent control flow, and values behind loops: atomic
-  /// operations order nothing, and what leaves a loop goes through memory. Right where invocations do not wait for one another.
-  /// Its vectors have lanes beside a task's one invocation, whose loops count: they skip the code. Besides, it takes 0 * x for 0 and x + 0 for x, whatever the code says of NaNs and signs, and every f64
-  /// beyond 2^24 for a whole number: it does not see the zeros, and integers make numbers whole.
-  bool relaxed = false;
+  /// For lavapipe of Mesa 22.3. Where an atomic operation or a fence orders memory within a loop, a workgroup's vectors lose what they load and store
+  /// behind it, once one of their invocations takes a second turn: atomic operations order nothing. Right where invocations do not wait for one
+  /// another. It loses values behind loops: what leaves a loop goes through memory. It gives an invocation 65,535 turns
+  /// in all its loops together and ends those that take more: the task notes it (SpirvTask::ended). Its vectors have lanes beside a task's one
+  /// invocation, whose turns count: they skip the code. It takes 0 * x for 0 and x + 0 for x, whatever the code says of NaNs and signs,
+  /// and every f64 beyond 2^24 for a whole number: it does not see the zeros, and integers make numbers whole.
+  bool lavapipe = false;
   /// May an f32 be added to in memory by an instruction (METATE_GRID_NEEDS_F32_ATOMIC_ADD)? Else by compare-exchange.
   bool nativeFloatAdd = false;
 };
