@@ -51,6 +51,11 @@ VKAPI_ATTR void VKAPI_CALL getProperties(VkPhysicalDevice device,
   real.vkGetPhysicalDeviceProperties2(device, properties);
   if (fake_vulkan.deviceVersion)
     properties->properties.apiVersion = fake_vulkan.deviceVersion;
+  for (auto *next = static_cast<VkBaseOutStructure *>(properties->pNext); next; next = next->pNext)
+    if (fake_vulkan.driver &&
+        next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES)
+      reinterpret_cast<VkPhysicalDeviceVulkan12Properties *>(next)->driverID =
+          VkDriverId(fake_vulkan.driver);
 }
 
 VKAPI_ATTR void VKAPI_CALL getFeatures(VkPhysicalDevice device,

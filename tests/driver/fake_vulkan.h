@@ -10,6 +10,7 @@ typedef struct fake_vulkan_control {
   int hasNoAddresses;     /* buffers lie at 0 */
   unsigned loaderVersion; /* of the loader; 0: its own */
   unsigned deviceVersion; /* of devices; 0: their own */
+  unsigned driver;        /* VkDriverId of devices; 0: their own */
   const char *feature;    /* that devices lack; NULL: none */
   const char *function;   /* that is not there; NULL: all are */
 } fake_vulkan_control;

@@ -132,7 +132,8 @@ ModuleSpec gridModuleSpec(uint32_t arch, uint32_t level) {
         array("out", METATE_I64, write)}},
   };
   spec.texts = {{"grid.py", 7, 3, "x must not be negative"}};
-  spec.variants = {{arch, level, METATE_FORMAT_GRID, "any", ""}};
+  spec.variants = {
+      {arch, level, METATE_FORMAT_GRID, arch == METATE_ARCH_VULKAN ? "lavapipe" : "any", ""}};
   return spec;
 }
 
@@ -185,8 +186,11 @@ ImageSpec gridText(const std::string &text, uint32_t level) {
   return {METATE_GRID_PTX, level, bytes};
 }
 
-Bytes gridFile(uint32_t arch, uint32_t level, const GridSpec &spec) {
-  Bytes head = descriptor(gridModuleSpec(arch, level));
+Bytes gridFile(uint32_t arch, uint32_t level, const GridSpec &spec, const char *cpu) {
+  ModuleSpec module = gridModuleSpec(arch, level);
+  if (cpu)
+    module.variants[0].cpu = cpu;
+  Bytes head = descriptor(module);
   return carrier(head, {gridPayload(spec, head)});
 }
 

@@ -73,8 +73,8 @@ enum {
 ModuleSpec gridModuleSpec(uint32_t arch, uint32_t level);
 GridSpec gridSpec(std::vector<ImageSpec> images);
 ImageSpec gridText(const std::string &text, uint32_t level); // PTX
-// The .metate file.
-Bytes gridFile(uint32_t arch, uint32_t level, const GridSpec &spec);
+// The .metate file. `cpu`: what the code is for; NULL: of Vulkan Mesa's CPU, else any.
+Bytes gridFile(uint32_t arch, uint32_t level, const GridSpec &spec, const char *cpu = nullptr);
 
 } // namespace metate::test
 

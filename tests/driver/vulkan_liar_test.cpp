@@ -84,6 +84,33 @@ TEST_F(VulkanLiar, whatOneModuleNeeds) {
                "does not have");
 }
 
+// Mesa's CPU runs what was made for it, GPUs what was made for GPUs.
+TEST_F(VulkanLiar, codeForMesasCpuAndForGpus) {
+  const Bytes ofGpus = gridFile(METATE_ARCH_VULKAN, 0, gridWords(), "any");
+  auto both = [](const char *right) { // the other one has no code
+    ModuleSpec module = gridModuleSpec(METATE_ARCH_VULKAN, 0);
+    module.variants.push_back(module.variants[0]);
+    module.variants[1].cpu = "any";
+    Bytes head = descriptor(module);
+    std::vector<Bytes> payloads;
+    for (const VariantSpec &variant : module.variants)
+      payloads.push_back(gridPayload(variant.cpu == right ? gridWords() : gridSpec({}), head));
+    return carrier(head, payloads);
+  };
+  ASSERT_OK(open());
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, openModule(ofGpus), "module 'grid'",
+               "variant 0 (any): it is for GPUs", "build it with --target vulkan:lavapipe");
+  ASSERT_OK(openModule(both("lavapipe")));
+  drop();
+  fake->driver = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  ASSERT_OK(open());
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, openModule(file()),
+               "variant 0 (lavapipe): it is for Mesa's lavapipe", "build it with --target vulkan");
+  ASSERT_OK(openModule(ofGpus));
+  ASSERT_OK(metate_module_close(std::exchange(module, nullptr)));
+  ASSERT_OK(openModule(both("any")));
+}
+
 TEST_F(VulkanLiar, missingFunctions) {
   for (const char *function :
        {"vkCreateInstance", "vkCreateDevice", "vkGetBufferDeviceAddress", "vkCmdDispatch"}) {

@@ -43,8 +43,11 @@ VKAPI_ATTR void VKAPI_CALL claimedProperties(VkPhysicalDevice device,
   realProperties(device, properties);
   for (auto *next = static_cast<VkBaseOutStructure *>(properties->pNext); next; next = next->pNext)
     if (claimed && next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES) {
+      auto *properties = reinterpret_cast<VkPhysicalDeviceVulkan12Properties *>(next);
       VkBaseOutStructure *behind = next->pNext;
-      *reinterpret_cast<VkPhysicalDeviceVulkan12Properties *>(next) = *claimed;
+      VkDriverId driver = properties->driverID;
+      *properties = *claimed;
+      properties->driverID = driver;
       next->pNext = behind;
     }
 }

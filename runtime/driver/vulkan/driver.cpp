@@ -2,6 +2,7 @@
 #include "driver/vulkan/recording.h"
 
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 namespace metate::vulkan {
@@ -125,7 +126,16 @@ metate_status wait(void *self) {
 
 // ---- what it runs
 
-Verdict judge(const void *, const Descriptor &descriptor, uint32_t index, bool inProcess) {
+// Code for Mesa's CPU, which goes around its faults, and no other, runs there.
+const char *problemOf(const Vulkan &vulkan, bool isForLavapipe) {
+  if (isForLavapipe == vulkan.isLavapipe)
+    return "";
+  return vulkan.isLavapipe ? "it is for GPUs, and Mesa's lavapipe gets other numbers from it: "
+                             "build it with --target vulkan:lavapipe"
+                           : "it is for Mesa's lavapipe: build it with --target vulkan";
+}
+
+Verdict judge(const void *self, const Descriptor &descriptor, uint32_t index, bool inProcess) {
   const metate_variant_info &variant = descriptor.variants()[index];
   Verdict verdict;
   if (inProcess)
@@ -135,6 +145,9 @@ Verdict judge(const void *, const Descriptor &descriptor, uint32_t index, bool i
              variant.arch);
   else if (variant.format != METATE_FORMAT_GRID)
     snprintf(verdict.reason, sizeof verdict.reason, "its code is no grid");
+  else
+    snprintf(verdict.reason, sizeof verdict.reason, "%s",
+             problemOf(of(self), !strcmp(descriptor.text(variant.cpu), "lavapipe")));
   return verdict;
 }
 

@@ -251,6 +251,7 @@ metate_status askPhysical(Vulkan &vulkan) {
   vulkan.version = properties.apiVersion;
   vulkan.clock.nanoseconds = double(limits.timestampPeriod);
   vulkan.floats = modesOf(of12);
+  vulkan.isLavapipe = of12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   vulkan.bounds = {mostInvocations, unknownOf(properties.deviceType)};
   const char *staged = getenv("METATE_VULKAN_STAGED");
   vulkan.maps = isUnified(vulkan.memory) && !(staged && strcmp(staged, "1") == 0);
