@@ -170,7 +170,9 @@ def _device(arch: str) -> Callable[[], str]:
     def check() -> str:
         from . import devices
 
-        what = _described(devices.open_device(arch, None, False))
+        device = devices.open_device(arch, None, False)
+        limits = devices.limits_of(device)
+        what = _described(device) + (f"; {limits}" if limits else "")
         try:
             return f"{what}; {_scaled_on(arch)}"
         except Exception as error:
