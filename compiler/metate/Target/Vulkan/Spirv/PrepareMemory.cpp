@@ -1,6 +1,7 @@
 //===- PrepareMemory.cpp - copies, fills and unaligned accesses -*- C++ -*-===//
 #include "metate/Target/Vulkan/Spirv/Prepare.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -113,13 +114,27 @@ void MemoryExpansion::loop(Instruction *at, Value *begin, Value *count, unsigned
   builder.CreateAlignedStore(value, builder.CreatePtrAdd(call.getRawDest(), offset), Align(bytes));
 }
 
-/// Do addresses and length happen to be multiples of the widest word?
+/// The lowest bits of an address. Local memory has none: there its distance from an aligned beginning; null: it is not known.
+static Value *lowAddress(IRBuilder<> &builder, Value *pointer) {
+  auto *local = dyn_cast<AllocaInst>(getUnderlyingObject(pointer, /*MaxLookup=*/0));
+  if (!local)
+    return builder.CreatePtrToInt(pointer, builder.getInt64Ty());
+  const DataLayout &layout = local->getDataLayout();
+  APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  if (pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true) !=
+      local)
+    return nullptr;
+  local->setAlignment(std::max(local->getAlign(), Align(widest)));
+  return builder.getInt64(offset.getZExtValue());
+}
+
+/// Do addresses and length happen to be multiples of the widest word? Null: nobody can ask.
 Value *MemoryExpansion::isInWords(IRBuilder<> &builder, Value *length) {
-  Value *all =
-      builder.CreateOr(length, builder.CreatePtrToInt(call.getRawDest(), builder.getInt64Ty()));
-  if (transfer)
-    all = builder.CreateOr(all,
-                           builder.CreatePtrToInt(transfer->getRawSource(), builder.getInt64Ty()));
+  Value *to = lowAddress(builder, call.getRawDest());
+  Value *from = transfer ? lowAddress(builder, transfer->getRawSource()) : to;
+  if (!to || !from)
+    return nullptr;
+  Value *all = builder.CreateOr(builder.CreateOr(length, to), from);
   Value *rest = builder.CreateAnd(all, widest - 1);
   return builder.CreateICmpEQ(rest, builder.getInt64(0));
 }
@@ -152,8 +167,11 @@ void MemoryExpansion::run() {
   if (bytes == widest || (known && known->getZExtValue() % widest))
     return loops(&call, length, bytes);
   // What nobody has said is nearly always so: cells, leaves and slots are of whole words.
+  Value *condition = isInWords(builder, length);
+  if (!condition)
+    return loops(&call, length, bytes);
   Instruction *inWords = nullptr, *others = nullptr;
-  SplitBlockAndInsertIfThenElse(isInWords(builder, length), &call, &inWords, &others);
+  SplitBlockAndInsertIfThenElse(condition, &call, &inWords, &others);
   IRBuilder<> inside(inWords);
   Value *count = inside.CreateLShr(length, Log2_32(widest));
   loop(inWords, inside.getInt64(0), count, widest);
