@@ -356,7 +356,8 @@ void KernelMapping::makeCleanUp() {
   if (needsStatus) {
     Value status =
         code.load(builder.getI32Type(), part.getArgument(1), offsetof(metate_grid_frame, status));
-    Value isFailed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, status,
+    // A loop that was ended (METATE_GRID_LOOP_ENDED, negative) may have left half of a list.
+    Value isFailed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sgt, status,
                                           code.constant(METATE_OK, 32));
     auto branch = scf::IfOp::create(builder, loc, isFailed);
     OpBuilder::InsertionGuard guard(builder);
