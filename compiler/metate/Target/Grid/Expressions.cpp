@@ -22,32 +22,31 @@ static unsigned widthOf(Type type) {
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
 }
 
-/// What is computed of numbers whose upper bits are nothing.
-static metate_grid_operation operationOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, metate_grid_operation>(op)
-      .Case<arith::AddIOp>([](auto) { return METATE_GRID_ADD; })
-      .Case<arith::SubIOp>([](auto) { return METATE_GRID_SUB; })
-      .Case<arith::MulIOp>([](auto) { return METATE_GRID_MUL; })
-      .Case<arith::AndIOp>([](auto) { return METATE_GRID_AND; })
-      .Case<arith::OrIOp>([](auto) { return METATE_GRID_OR; })
-      .Case<arith::XOrIOp>([](auto) { return METATE_GRID_XOR; })
-      .Default([](auto) { return metate_grid_operation(0); });
-}
+namespace {
+/// An operation on two numbers as narrow as its values: what their upper bits have to be.
+enum class Upper { nothing, sign, zeros };
+struct Binary {
+  metate_grid_operation operation;
+  Upper upper = Upper::nothing;
+};
+} // namespace
 
-static metate_grid_operation signedOperationOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, metate_grid_operation>(op)
-      .Case<arith::MinSIOp>([](auto) { return METATE_GRID_MIN; })
-      .Case<arith::MaxSIOp>([](auto) { return METATE_GRID_MAX; })
-      .Case<arith::DivSIOp>([](auto) { return METATE_GRID_DIV; })
-      .Case<arith::CeilDivSIOp>([](auto) { return METATE_GRID_CEIL_DIV; })
-      .Default([](auto) { return metate_grid_operation(0); });
-}
-
-/// A shift's second number is as wide as the first one.
-static metate_grid_operation shiftOf(Operation *op) {
-  if (isa<arith::ShLIOp>(op))
-    return METATE_GRID_SHIFT_LEFT;
-  return isa<arith::ShRUIOp>(op) ? METATE_GRID_SHIFT_RIGHT : metate_grid_operation(0);
+static std::optional<Binary> binaryOf(Operation *op) {
+  using Found = std::optional<Binary>;
+  return llvm::TypeSwitch<Operation *, Found>(op)
+      .Case([](arith::AddIOp) { return Binary{METATE_GRID_ADD}; })
+      .Case([](arith::SubIOp) { return Binary{METATE_GRID_SUB}; })
+      .Case([](arith::MulIOp) { return Binary{METATE_GRID_MUL}; })
+      .Case([](arith::AndIOp) { return Binary{METATE_GRID_AND}; })
+      .Case([](arith::OrIOp) { return Binary{METATE_GRID_OR}; })
+      .Case([](arith::XOrIOp) { return Binary{METATE_GRID_XOR}; })
+      .Case([](arith::MinSIOp) { return Binary{METATE_GRID_MIN, Upper::sign}; })
+      .Case([](arith::MaxSIOp) { return Binary{METATE_GRID_MAX, Upper::sign}; })
+      .Case([](arith::DivSIOp) { return Binary{METATE_GRID_DIV, Upper::sign}; })
+      .Case([](arith::CeilDivSIOp) { return Binary{METATE_GRID_CEIL_DIV, Upper::sign}; })
+      .Case([](arith::ShLIOp) { return Binary{METATE_GRID_SHIFT_LEFT, Upper::zeros}; })
+      .Case([](arith::ShRUIOp) { return Binary{METATE_GRID_SHIFT_RIGHT, Upper::zeros}; })
+      .Default([](Operation *) { return Found(); });
 }
 
 bool Expressions::addConstant(Attribute constant, Steps &steps) const {
@@ -121,18 +120,20 @@ bool Expressions::add(Value value, Steps &steps) const {
     return addExtended(op->getOperand(0), true, steps);
   if (isa<arith::ExtUIOp, arith::IndexCastUIOp>(op))
     return addExtended(op->getOperand(0), false, steps);
-  auto addBoth = [&](metate_grid_operation operation, llvm::function_ref<bool(Value)> each) {
-    unsigned first = isMutant(Mutant::GridStepsReversed) ? 1 : 0;
-    if (!operation || !each(op->getOperand(first)) || !each(op->getOperand(1 - first)))
+  std::optional<Binary> binary = binaryOf(op);
+  if (!binary)
+    return false;
+  unsigned first = isMutant(Mutant::GridStepsReversed) ? 1 : 0;
+  for (unsigned k : {first, 1 - first}) {
+    Value operand = op->getOperand(k);
+    bool isAdded = binary->upper == Upper::nothing
+                       ? add(operand, steps)
+                       : addExtended(operand, binary->upper == Upper::sign, steps);
+    if (!isAdded)
       return false;
-    steps.push_back({operation});
-    return true;
-  };
-  if (auto operation = operationOf(op))
-    return addBoth(operation, [&](Value one) { return add(one, steps); });
-  if (auto operation = signedOperationOf(op))
-    return addBoth(operation, [&](Value one) { return addExtended(one, true, steps); });
-  return addBoth(shiftOf(op), [&](Value one) { return addExtended(one, false, steps); });
+  }
+  steps.push_back({binary->operation});
+  return true;
 }
 
 /// The stack that the steps need.
@@ -152,6 +153,19 @@ std::optional<std::vector<Step>> Expressions::of(Value value) const {
   Steps steps;
   if (!add(value, steps) || depthOf(steps) > METATE_GRID_MAX_DEPTH)
     return std::nullopt;
+  return steps;
+}
+
+std::optional<std::vector<Step>>
+Expressions::ofBuilt(Operation *at, llvm::function_ref<Value(OpBuilder &)> build) const {
+  OpBuilder builder(at);
+  Operation *before = at->getPrevNode();
+  auto steps = of(build(builder));
+  for (Operation *op = at->getPrevNode(); op && op != before;) {
+    Operation *previous = op->getPrevNode();
+    op->erase();
+    op = previous;
+  }
   return steps;
 }
 

@@ -25,6 +25,9 @@ public:
 
   /// The value's bits: of a number as wide as it is, above them zeros or a sign. None: a driver cannot compute it.
   std::optional<std::vector<Step>> of(mlir::Value value) const;
+  /// The same of what is built before an operation for this alone, and gone again.
+  std::optional<std::vector<Step>>
+  ofBuilt(mlir::Operation *at, llvm::function_ref<mlir::Value(mlir::OpBuilder &)> build) const;
   /// The components of a vector; one of any other value.
   std::optional<std::vector<std::vector<Step>>> slotsOf(mlir::Value value) const;
 

@@ -143,19 +143,14 @@ private:
   }
 
   std::optional<std::vector<Step>> turnsOf(scf::ForOp loop) {
-    OpBuilder builder(loop);
-    Operation *before = loop->getPrevNode();
-    Value size = builder.createOrFold<arith::SubIOp>(loop.getLoc(), loop.getUpperBound(),
-                                                     loop.getLowerBound());
-    Value count = builder.createOrFold<arith::CeilDivSIOp>(loop.getLoc(), size, loop.getStep());
-    auto steps = expressions.of(count);
+    auto steps = expressions.ofBuilt(loop, [&](OpBuilder &builder) {
+      Location loc = loop.getLoc();
+      Value size =
+          builder.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), loop.getLowerBound());
+      return builder.createOrFold<arith::CeilDivSIOp>(loc, size, loop.getStep());
+    });
     if (steps && isMutant(Mutant::GridTurnLeftOut))
       steps->insert(steps->end(), {{METATE_GRID_CONSTANT, 1}, {METATE_GRID_SUB}});
-    for (Operation *op = loop->getPrevNode(); op && op != before;) {
-      Operation *previous = op->getPrevNode();
-      op->erase();
-      op = previous;
-    }
     return steps;
   }
 };

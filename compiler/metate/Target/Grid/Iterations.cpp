@@ -38,17 +38,9 @@ Value grid::countOf(const Bounds &bounds, OpBuilder &builder, Location loc) {
 }
 
 std::vector<Step> KernelMapping::iterationsOf(const LaunchedTask &task, const Bounds &bounds) {
-  // Of values that stand in the kernel, which are gone again.
-  OpBuilder builder(task.launch);
-  Operation *before = task.launch->getPrevNode();
-  Value count = countOf(bounds, builder, kernel.getLoc());
-  std::vector<Step> steps = Expressions(slots).of(count).value_or(std::vector<Step>());
-  for (Operation *op = task.launch->getPrevNode(); op && op != before;) {
-    Operation *previous = op->getPrevNode();
-    op->erase();
-    op = previous;
-  }
-  return steps;
+  auto steps = Expressions(slots).ofBuilt(
+      task.launch, [&](OpBuilder &builder) { return countOf(bounds, builder, kernel.getLoc()); });
+  return steps.value_or(std::vector<Step>());
 }
 
 Value KernelMapping::mostInvocations(Code &code, const LaunchedTask &task) {
