@@ -367,7 +367,6 @@ private:
   const Frame &frame;
 };
 
-/// Throws what a signal handler raised while the kernel ran, after the kernel's output.
 /// What the kernel printed comes before its error.
 [[noreturn]] static void throwTimedOut(const Kernel &kernel) {
   if (kernel.device().hasOutput())
@@ -385,6 +384,7 @@ private:
       METATE_E_INTERRUPTED);
 }
 
+/// Throws what a signal handler raised while the kernel ran, after the kernel's output.
 static void throwRaised(const Kernel &kernel) {
   nb::python_error raised; // takes the exception, so that writing can run Python code
   try {

@@ -24,12 +24,12 @@ bool ArrayMemory::make(const std::shared_ptr<Device> &wanted) {
   if (status == METATE_E_OUT_OF_MEMORY)
     return false;
   check(status);
+  device = wanted;
+  newest = Newest::host;
   metate_memory_info info{};
   info.struct_size = sizeof info;
   check(metate_memory_describe(mirror, &info));
   data = static_cast<char *>(info.data);
-  device = wanted;
-  newest = Newest::host;
   return true;
 }
 

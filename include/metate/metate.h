@@ -9,8 +9,8 @@
  *   - strings are zero-terminated UTF-8; borrowed strings live as long as the object asked;
  *   - objects may be used from any number of threads at once, except while they are closed,
  *     reset or unbound: nothing may start on them then, and what runs makes those calls fail with
- *     METATE_E_BUSY. There are no globals: two devices share nothing. A tree bound on one may be
- *     launched on by kernels of another;
+ *     METATE_E_BUSY. There are no globals: two devices share nothing but a machine
+ *     (metate_device_open_beside). A tree bound on one may be launched on by kernels of another;
  *   - launches at the same time must leave alone what another of them writes, and a tree that another
  *     one activates cells of: atomics are indivisible among the workers of one launch. */
 #ifndef METATE_METATE_H
