@@ -3,7 +3,6 @@
 #ifndef METATE_EXAMPLES_APPLICATION_HPP
 #define METATE_EXAMPLES_APPLICATION_HPP
 
-#include "metate/abi/grid.h"
 #include "metate/metate.hpp"
 
 #include <vulkan/vulkan.h>
@@ -31,7 +30,7 @@ public:
   VkDevice device = nullptr; // null: `problem` says why
   VkQueue queue = nullptr;
   uint32_t family = 0;
-  uint32_t features = 0; // METATE_GRID_NEEDS_*: what is enabled beyond what all kernels need
+  uint32_t features = 0; // METATE_FEATURE_*: what is enabled beyond what all kernels need
   std::string name, problem;
 
   Application() {
@@ -123,11 +122,11 @@ private:
     want12.storageBuffer8BitAccess = there12.storageBuffer8BitAccess;
     want12.shaderBufferInt64Atomics = there12.shaderBufferInt64Atomics;
     if (there.features.shaderFloat64)
-      features |= METATE_GRID_NEEDS_F64;
+      features |= METATE_FEATURE_F64;
     if (there12.shaderInt8 && there12.storageBuffer8BitAccess)
-      features |= METATE_GRID_NEEDS_I8;
+      features |= METATE_FEATURE_I8;
     if (there12.shaderBufferInt64Atomics)
-      features |= METATE_GRID_NEEDS_I64_ATOMICS;
+      features |= METATE_FEATURE_I64_ATOMICS;
 
     family = findFamily();
     const float priority = 1;

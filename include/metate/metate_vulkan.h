@@ -22,12 +22,12 @@ typedef struct metate_vulkan_options {
   void *device;                 /* VkDevice; NULL: the metate_device has its own */
   void *queue;                  /* VkQueue, which computes */
   uint32_t queue_family;        /* of the queue */
-  uint32_t features;            /* METATE_GRID_NEEDS_*: what else the application has enabled */
+  uint32_t features;            /* METATE_FEATURE_*: what else the application has enabled */
   void *get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr; NULL: the loader's */
 } metate_vulkan_options;
 
 /* A device as of metate_device_open; NULL options: the best one, without anything of the application's. A launch of a kernel that
- * cannot fail returns when it is in the queue. metate_device_info.level holds the METATE_GRID_NEEDS_* (metate/abi/grid.h) that it
+ * cannot fail returns when it is in the queue. metate_device_info.level holds the METATE_FEATURE_* (metate/abi/base.h) that it
  * can do. METATE_E_UNSUPPORTED: there is no loader, no such device, or it lacks what all kernels need.
  * The environment variable METATE_VULKAN_LIBRARY names another file than libvulkan.so.1; with METATE_VULKAN_STAGED=1 the host copies
  * to and from all memory, also where it could reach it. */

@@ -141,7 +141,7 @@ inline Bytes gridObject() { return readWhole(METATE_GRID_KERNELS); }
 inline bool hasGridWords() { return access(METATE_GRID_WORDS, R_OK) == 0; }
 inline GridSpec gridWords() {
   GridSpec spec =
-      gridSpec({{METATE_GRID_SPIRV, METATE_GRID_NEEDS_I64_ATOMICS, readWhole(METATE_GRID_WORDS)}});
+      gridSpec({{METATE_GRID_SPIRV, METATE_FEATURE_I64_ATOMICS, readWhole(METATE_GRID_WORDS)}});
   spec.constants = readWhole(METATE_GRID_WORDS ".constants");
   return spec;
 }

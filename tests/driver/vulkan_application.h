@@ -67,7 +67,7 @@ public:
     options.physical_device = physical;
     options.device = device;
     options.queue = queue;
-    options.features = hasAtomics ? METATE_GRID_NEEDS_I64_ATOMICS : 0u;
+    options.features = hasAtomics ? METATE_FEATURE_I64_ATOMICS : 0u;
     return options;
   }
 

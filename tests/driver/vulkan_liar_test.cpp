@@ -78,7 +78,7 @@ TEST_F(VulkanLiar, whatOneModuleNeeds) {
   ASSERT_OK(open());
   auto info = sized<metate_device_info>();
   ASSERT_OK(metate_device_describe(device, &info));
-  EXPECT_EQ(info.level & METATE_GRID_NEEDS_I64_ATOMICS, 0u);
+  EXPECT_EQ(info.level & METATE_FEATURE_I64_ATOMICS, 0u);
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openModule(file()),
                "module 'grid' needs 64-bit atomics (shaderBufferInt64Atomics), which '",
                "does not have");

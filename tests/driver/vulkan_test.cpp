@@ -424,24 +424,24 @@ TEST_F(VulkanTest, copiesHaveAnySize) {
 }
 
 TEST_F(VulkanTest, theBestImageIsTaken) {
-  const uint32_t atomics = METATE_GRID_NEEDS_I64_ATOMICS, strange = 1u << 20;
+  const uint32_t atomics = METATE_FEATURE_I64_ATOMICS, strange = 1u << 20;
   ASSERT_OK(open());
   auto info = sized<metate_device_info>();
   ASSERT_OK(metate_device_describe(device, &info));
   EXPECT_OK(openImages({{METATE_GRID_PTX, 0, Bytes(16)}, image(atomics)}));
   EXPECT_OK(openImages({image(atomics | strange, 1, 0), image(atomics)}));
   // What needs more is preferred: here it is the damaged one.
-  if (info.level & METATE_GRID_NEEDS_F32_ATOMIC_ADD)
+  if (info.level & METATE_FEATURE_F32_ATOMIC_ADD)
     EXPECT_FAILS(METATE_E_CORRUPT,
                  openImages({image(atomics),
-                             image(atomics | METATE_GRID_NEEDS_F32_ATOMIC_ADD, 1, 0x00010600)}),
+                             image(atomics | METATE_FEATURE_F32_ATOMIC_ADD, 1, 0x00010600)}),
                  "newer SPIR-V");
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openImages({image(strange)}), "module 'grid' needs a feature");
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openImages({{METATE_GRID_PTX, 0, Bytes(16)}}), "no SPIR-V");
 }
 
 TEST_F(VulkanTest, damagedImagesAreRefused) {
-  const uint32_t level = METATE_GRID_NEEDS_I64_ATOMICS;
+  const uint32_t level = METATE_FEATURE_I64_ATOMICS;
   ASSERT_OK(open());
   EXPECT_FAILS(METATE_E_CORRUPT, openImages({{METATE_GRID_SPIRV, level, Bytes(64)}}), "no SPIR-V");
   EXPECT_FAILS(METATE_E_CORRUPT, openImages({image(level, 1, 0x00010600)}), "newer SPIR-V");
@@ -506,7 +506,7 @@ TEST_F(VulkanTest, onlyPromisesOfTheDeviceAreAsked) {
   auto asked = [&] {
     drop();
     EXPECT_OK(openHooked());
-    EXPECT_OK(openImages({{METATE_GRID_SPIRV, METATE_GRID_NEEDS_I64_ATOMICS, promisingImage()}}));
+    EXPECT_OK(openImages({{METATE_GRID_SPIRV, METATE_FEATURE_I64_ATOMICS, promisingImage()}}));
     return givenPromises();
   };
   EXPECT_EQ(asked(), Promises{});

@@ -53,6 +53,16 @@ typedef enum metate_dtype {
       METATE_DTYPE_LAST = METATE_F64
 } metate_dtype;
 
+/* What kernels may use of a machine. */
+enum {
+  METATE_FEATURE_F64 = 1u,
+  METATE_FEATURE_F16 = 2u,
+  METATE_FEATURE_I16 = 4u,
+  METATE_FEATURE_I8 = 8u,
+  METATE_FEATURE_I64_ATOMICS = 16u,
+  METATE_FEATURE_F32_ATOMIC_ADD = 32u /* as one operation of the machine's */
+};
+
 /* Most axes a tree and most dimensions an array can have. */
 #define METATE_MAX_AXES 12
 #define METATE_MAX_RANK 12

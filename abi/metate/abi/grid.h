@@ -146,20 +146,10 @@ typedef struct metate_grid_part {
 typedef struct metate_grid_image {
   uint32_t format; /* metate_grid_format */
   uint32_t
-      level; /* PTX, CUBIN: the least, the exact compute capability; SPIRV: features, METATE_GRID_NEEDS_* */
+      level; /* PTX, CUBIN: the least, the exact compute capability; SPIRV: what it uses of METATE_FEATURE_* */
   uint32_t offset; /* a multiple of 16 */
   uint32_t bytes;
 } metate_grid_image;
-
-/* Optional features of Vulkan that a SPIR-V image uses. */
-enum {
-  METATE_GRID_NEEDS_F64 = 1u,
-  METATE_GRID_NEEDS_F16 = 2u,
-  METATE_GRID_NEEDS_I16 = 4u,
-  METATE_GRID_NEEDS_I8 = 8u,
-  METATE_GRID_NEEDS_I64_ATOMICS = 16u,
-  METATE_GRID_NEEDS_F32_ATOMIC_ADD = 32u
-};
 
 /* What a device's print statement leaves in the ring, whose words stand behind this: words [at, at + 2 + 2 * count) are the statement's
  * number, `count`, and for each value its 64 bits, low word first, as a metate_print_item holds it. `taken` counts what was asked for; what

@@ -14,12 +14,12 @@ const char *featureName(uint32_t missing) {
     uint32_t feature;
     const char *name;
   } names[] = {
-      {METATE_GRID_NEEDS_F64, "64-bit floats (shaderFloat64)"},
-      {METATE_GRID_NEEDS_F16, "16-bit floats (shaderFloat16, storageBuffer16BitAccess)"},
-      {METATE_GRID_NEEDS_I16, "16-bit integers (shaderInt16, storageBuffer16BitAccess)"},
-      {METATE_GRID_NEEDS_I8, "8-bit integers (shaderInt8, storageBuffer8BitAccess)"},
-      {METATE_GRID_NEEDS_I64_ATOMICS, "64-bit atomics (shaderBufferInt64Atomics)"},
-      {METATE_GRID_NEEDS_F32_ATOMIC_ADD,
+      {METATE_FEATURE_F64, "64-bit floats (shaderFloat64)"},
+      {METATE_FEATURE_F16, "16-bit floats (shaderFloat16, storageBuffer16BitAccess)"},
+      {METATE_FEATURE_I16, "16-bit integers (shaderInt16, storageBuffer16BitAccess)"},
+      {METATE_FEATURE_I8, "8-bit integers (shaderInt8, storageBuffer8BitAccess)"},
+      {METATE_FEATURE_I64_ATOMICS, "64-bit atomics (shaderBufferInt64Atomics)"},
+      {METATE_FEATURE_F32_ATOMIC_ADD,
        "atomic additions of floats (shaderBufferFloat32AtomicAdd)"},
   };
   for (auto [feature, name] : names)

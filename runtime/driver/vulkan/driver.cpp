@@ -100,13 +100,6 @@ void describe(const void *self, metate_device_info *info) {
   snprintf(info->name, sizeof info->name, "%s", of(self).name);
 }
 
-static_assert(uint32_t(METATE_FEATURE_F64) == METATE_GRID_NEEDS_F64 &&
-              uint32_t(METATE_FEATURE_F16) == METATE_GRID_NEEDS_F16 &&
-              uint32_t(METATE_FEATURE_I16) == METATE_GRID_NEEDS_I16 &&
-              uint32_t(METATE_FEATURE_I8) == METATE_GRID_NEEDS_I8 &&
-              uint32_t(METATE_FEATURE_I64_ATOMICS) == METATE_GRID_NEEDS_I64_ATOMICS &&
-              uint32_t(METATE_FEATURE_F32_ATOMIC_ADD) == METATE_GRID_NEEDS_F32_ATOMIC_ADD);
-
 metate_status inspect(const void *self, metate_machine_info *info) {
   const Vulkan &vulkan = of(self);
   info->features = vulkan.features;

@@ -43,17 +43,17 @@ struct Features {
   uint32_t optional() const {
     uint32_t found = 0;
     if (base.features.shaderFloat64)
-      found |= METATE_GRID_NEEDS_F64;
+      found |= METATE_FEATURE_F64;
     if (of12.shaderFloat16 && of11.storageBuffer16BitAccess)
-      found |= METATE_GRID_NEEDS_F16;
+      found |= METATE_FEATURE_F16;
     if (base.features.shaderInt16 && of11.storageBuffer16BitAccess)
-      found |= METATE_GRID_NEEDS_I16;
+      found |= METATE_FEATURE_I16;
     if (of12.shaderInt8 && of12.storageBuffer8BitAccess)
-      found |= METATE_GRID_NEEDS_I8;
+      found |= METATE_FEATURE_I8;
     if (of12.shaderBufferInt64Atomics)
-      found |= METATE_GRID_NEEDS_I64_ATOMICS;
+      found |= METATE_FEATURE_I64_ATOMICS;
     if (atomicFloat.shaderBufferFloat32AtomicAdd)
-      found |= METATE_GRID_NEEDS_F32_ATOMIC_ADD;
+      found |= METATE_FEATURE_F32_ATOMIC_ADD;
     return found;
   }
   // Of what is there that which kernels may use: this goes to vkCreateDevice.

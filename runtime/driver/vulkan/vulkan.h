@@ -67,7 +67,7 @@ struct Vulkan {
   VkQueue queue = nullptr;
   uint32_t family = 0;
   bool ownsInstance = false, ownsDevice = false;
-  uint32_t features = 0;   // METATE_GRID_NEEDS_* that are enabled
+  uint32_t features = 0;   // METATE_FEATURE_* that are enabled
   uint32_t version = 0;    // of Vulkan, as it packs them
   bool isLavapipe = false; // Mesa's CPU device: for tests
   bool maps = false;       // is all of its memory the host's too, and does the host work in it?

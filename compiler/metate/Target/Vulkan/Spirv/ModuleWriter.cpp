@@ -159,12 +159,12 @@ void ModuleWriter::entry(uint32_t function, StringRef name, uint32_t group) {
 
 uint32_t ModuleWriter::needs() const {
   static constexpr std::pair<Capability, uint32_t> flags[] = {
-      {Capability::Float64, METATE_GRID_NEEDS_F64},
-      {Capability::Float16, METATE_GRID_NEEDS_F16},
-      {Capability::Int16, METATE_GRID_NEEDS_I16},
-      {Capability::Int8, METATE_GRID_NEEDS_I8},
-      {Capability::Int64Atomics, METATE_GRID_NEEDS_I64_ATOMICS},
-      {Capability::AtomicFloat32Add, METATE_GRID_NEEDS_F32_ATOMIC_ADD}};
+      {Capability::Float64, METATE_FEATURE_F64},
+      {Capability::Float16, METATE_FEATURE_F16},
+      {Capability::Int16, METATE_FEATURE_I16},
+      {Capability::Int8, METATE_FEATURE_I8},
+      {Capability::Int64Atomics, METATE_FEATURE_I64_ATOMICS},
+      {Capability::AtomicFloat32Add, METATE_FEATURE_F32_ATOMIC_ADD}};
   uint32_t needs = 0;
   for (auto [capability, flag] : flags)
     if (capabilities.count(capability))

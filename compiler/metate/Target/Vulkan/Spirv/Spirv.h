@@ -50,14 +50,14 @@ struct SpirvOptions {
   /// invocation, whose turns count: they skip the code. It takes 0 * x for 0 and x + 0 for x, whatever the code says of NaNs and signs,
   /// and every f64 beyond 2^24 for a whole number: it does not see the zeros, and integers make numbers whole.
   bool lavapipe = false;
-  /// May an f32 be added to in memory by an instruction (METATE_GRID_NEEDS_F32_ATOMIC_ADD)? Else by compare-exchange.
+  /// May an f32 be added to in memory by an instruction (METATE_FEATURE_F32_ATOMIC_ADD)? Else by compare-exchange.
   bool nativeFloatAdd = false;
 };
 
 struct SpirvModule {
   std::vector<uint32_t> words;
   std::vector<uint8_t> constants; ///< what the third address is of, 16-byte aligned
-  uint32_t needs = 0;             ///< METATE_GRID_NEEDS_*
+  uint32_t needs = 0;             ///< METATE_FEATURE_*
 };
 
 /// Changes the module, also on failure: it is of no use afterwards. Functions that are declared only: `i64 metate_grid_invocation()`,
