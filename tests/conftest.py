@@ -12,11 +12,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 import device_tests
 import hypothesis
+import ptxas
 import pytest
 import seeded
 import vulkan_layer
 
 import metate as mt
+
+ptxas.settle()
 
 hypothesis.settings.register_profile("suite", derandomize=True, database=None, deadline=None)
 hypothesis.settings.register_profile("long", database=None, deadline=None, print_blob=True)

@@ -1,10 +1,9 @@
 """Reports of code for devices: sizes, and of CUDA what ptxas says. No device is needed."""
 
-import pathlib
 import re
-import shutil
 
 import numpy as np
+import ptxas
 import pytest
 
 import metate as mt
@@ -112,8 +111,7 @@ def test_cuda_has_what_the_assembler_says(scale, monkeypatch, tmp_path, target):
 
 
 def test_the_assembler_of_this_machine_is_understood(scale):
-    if not (shutil.which("ptxas") or pathlib.Path("/usr/local/cuda/bin/ptxas").exists()):
-        pytest.skip("this machine has no ptxas")
+    assert ptxas.find(), "no ptxas: scripts/setup installs NVIDIA's package with one"
     for one in tasks(scale.report(target="cuda:compute_80").code):
         assert one.bytes > 0 and 0 < one.numbers["registers"] < 256
         assert (one.numbers["bytes spilled"], one.numbers["bytes reloaded"]) == (0, 0)

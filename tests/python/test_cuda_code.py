@@ -1,16 +1,16 @@
 """Code for CUDA, without a device: the kernels of the examples compile, ptxas takes them, and they spill little.
 
 They are compiled for `cuda:compute_80` (example_kernels.py): of some examples in each run, of all with METATE_TEST_CUDA_CODE=1.
-ptxas is METATE_PTXAS, of the PATH or of /usr/local/cuda; METATE_NEEDS_PTXAS=1 makes it an error that there is none.
+ptxas is that of the machine, or of NVIDIA's package (ptxas.py).
 """
 
 import concurrent.futures
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
+import ptxas
 import pytest
 from example_kernels import kernels_of
 
@@ -73,16 +73,6 @@ def test_what_grids_bring_has_fences_too(source):
 # ---- ptxas
 
 
-def find_assembler():
-    named = os.environ.get("METATE_PTXAS") or shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
-    if pathlib.Path(named).is_file():
-        return named
-    reason = f"no ptxas: neither METATE_PTXAS nor the PATH names one, and {named} is not there"
-    if os.environ.get("METATE_NEEDS_PTXAS") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 TOLD = re.compile(
     r"Function properties for (\w+)\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
     r"(?:\nptxas info\s*: Used (\d+) registers)?"
@@ -106,7 +96,8 @@ def assembled(assembler, name, ptx, folder):
 
 
 def test_ptxas_takes_the_kernels(kernels, tmp_path, capsys):
-    assembler = find_assembler()
+    assembler = ptxas.find()
+    assert assembler, "no ptxas: scripts/setup installs NVIDIA's package with one"
     with concurrent.futures.ThreadPoolExecutor(2) as workers:
         lists = list(workers.map(lambda item: assembled(assembler, item[0], item[1][1], tmp_path), kernels.items()))
     rows = sorted((row for rows in lists for row in rows), key=lambda row: (-row[4], -row[2]))

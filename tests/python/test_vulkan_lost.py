@@ -6,6 +6,7 @@ The loader is the tests' own (tests/driver/fake_vulkan.cpp).
 import ctypes
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -55,19 +56,15 @@ def said(kernel, x):
 """
 
 
-class Control(ctypes.Structure):
-    """fake_vulkan_control of tests/driver/fake_vulkan.h."""
+def fields_of_control():
+    """The members of fake_vulkan_control, as tests/driver/fake_vulkan.h declares them."""
+    types = {"int ": ctypes.c_int, "unsigned ": ctypes.c_uint, "const char *": ctypes.c_char_p}
+    declared = re.findall(r"^  (int |unsigned |const char \*)(\w+);", (ROOT / "tests/driver/fake_vulkan.h").read_text(), re.M)
+    return [(name, types[spelling]) for spelling, name in declared]
 
-    _fields_ = (
-        ("isLost", ctypes.c_int),
-        ("hasNoDevices", ctypes.c_int),
-        ("hasNoQueues", ctypes.c_int),
-        ("hasNoAddresses", ctypes.c_int),
-        ("loaderVersion", ctypes.c_uint),
-        ("deviceVersion", ctypes.c_uint),
-        ("feature", ctypes.c_char_p),
-        ("function", ctypes.c_char_p),
-    )
+
+class Control(ctypes.Structure):
+    _fields_ = fields_of_control()
 
 
 pytestmark = [
