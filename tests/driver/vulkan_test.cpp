@@ -432,10 +432,10 @@ TEST_F(VulkanTest, theBestImageIsTaken) {
   EXPECT_OK(openImages({image(atomics | strange, 1, 0), image(atomics)}));
   // What needs more is preferred: here it is the damaged one.
   if (info.level & METATE_FEATURE_F32_ATOMIC_ADD)
-    EXPECT_FAILS(METATE_E_CORRUPT,
-                 openImages({image(atomics),
-                             image(atomics | METATE_FEATURE_F32_ATOMIC_ADD, 1, 0x00010600)}),
-                 "newer SPIR-V");
+    EXPECT_FAILS(
+        METATE_E_CORRUPT,
+        openImages({image(atomics), image(atomics | METATE_FEATURE_F32_ATOMIC_ADD, 1, 0x00010600)}),
+        "newer SPIR-V");
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openImages({image(strange)}), "module 'grid' needs a feature");
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openImages({{METATE_GRID_PTX, 0, Bytes(16)}}), "no SPIR-V");
 }

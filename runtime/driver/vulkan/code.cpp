@@ -19,8 +19,7 @@ const char *featureName(uint32_t missing) {
       {METATE_FEATURE_I16, "16-bit integers (shaderInt16, storageBuffer16BitAccess)"},
       {METATE_FEATURE_I8, "8-bit integers (shaderInt8, storageBuffer8BitAccess)"},
       {METATE_FEATURE_I64_ATOMICS, "64-bit atomics (shaderBufferInt64Atomics)"},
-      {METATE_FEATURE_F32_ATOMIC_ADD,
-       "atomic additions of floats (shaderBufferFloat32AtomicAdd)"},
+      {METATE_FEATURE_F32_ATOMIC_ADD, "atomic additions of floats (shaderBufferFloat32AtomicAdd)"},
   };
   for (auto [feature, name] : names)
     if (missing & feature)
