@@ -20,6 +20,8 @@ import vulkan_layer
 import metate as mt
 
 ptxas.settle()
+if device_tests.ARCH:
+    device_tests.stand_in()
 
 hypothesis.settings.register_profile("suite", derandomize=True, database=None, deadline=None)
 hypothesis.settings.register_profile("long", database=None, deadline=None, print_blob=True)

@@ -1,6 +1,5 @@
 """mt.algorithms against NumPy, on random and adversarial data; shipped, they give what they give at once."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -13,7 +12,7 @@ LENGTHS = (0, 1, 2, 40, 41, 255, 256, 257, 100_000)
 @pytest.fixture(autouse=True)
 def compiled_quickly():
     """As it is: what is shipped below, and benchmarks, are optimised."""
-    with device_tests.context(opt_level=0):
+    with mt.Context(opt_level=0):
         yield
 
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from device_tests import ARCH
 from ways import INTERPRETED, PIECES, UNOPTIMISED, distinct
 
 import metate as mt
@@ -30,7 +31,7 @@ def test_the_place_of_a_value(options):
                     found[0] = i
 
         if not options:
-            assert asks_blocks(find)
+            assert ARCH or asks_blocks(find)
         for n in LENGTHS:
             x = np.random.default_rng(n).permutation(n).astype(np.float32)
             for at in {0, n // 3, n // 2, n - 2, n - 1} & set(range(n)):
@@ -61,7 +62,7 @@ def test_turns_that_change_what_later_ones_ask(options):
                     count[0] += 1
 
         if not options:
-            assert asks_blocks(chain)
+            assert ARCH or asks_blocks(chain)
         for n, start in itertools.product(LENGTHS[1:], (0, 5, 50, 300)):
             x = np.zeros(n, np.int32)
             x[n // 2] = start

@@ -1,6 +1,5 @@
 """Gradients and duals of minima, maxima and products that iterations leave in a place."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -9,7 +8,7 @@ import metate as mt
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init(default_fp=mt.f64)
+    mt.init(default_fp=mt.f64)
 
 
 def fields(*shapes):
@@ -52,7 +51,7 @@ def test_the_least_takes_the_gradient(rng):
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_of_equal_numbers_one_takes_it(threads):
-    device_tests.init(default_fp=mt.f64, threads=threads)
+    mt.init(default_fp=mt.f64, threads=threads)
     x, most = fields(64, ())
 
     @mt.kernel

@@ -2,7 +2,6 @@
 
 import gc
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -11,7 +10,7 @@ import metate as mt
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init()
+    mt.init()
 
 
 def test_kernels_read_and_write_gradients_of_fields():

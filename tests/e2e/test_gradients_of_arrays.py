@@ -1,6 +1,5 @@
 """`mt.ad.grad`, `vjp`, `jvp` and `torch_function`: kernels over arrays as JAX and PyTorch differentiate functions."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -9,7 +8,7 @@ import metate as mt
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init()
+    mt.init()
 
 
 @mt.kernel

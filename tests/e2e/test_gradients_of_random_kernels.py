@@ -1,6 +1,5 @@
 """Derivatives of kernels that draw random numbers: they draw what the call drew, like a kernel that reads these from memory."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -11,7 +10,7 @@ N = 200
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init(random_seed=5)
+    mt.init(random_seed=5)
 
 
 def made(shape=N):

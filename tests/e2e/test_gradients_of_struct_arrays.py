@@ -1,6 +1,5 @@
 """Gradients of arrays of structs, of vectors and of matrices: where they lie, kernels, modules."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -13,7 +12,7 @@ Scalar = mt.types.ndarray(mt.f32, 0)
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init()
+    mt.init()
 
 
 @mt.kernel

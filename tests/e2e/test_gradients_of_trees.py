@@ -1,6 +1,5 @@
 """Gradients of trees that are arguments: their type, where they lie, kernels, cells, modules and hosts."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -20,7 +19,7 @@ BOTH = pytest.mark.parametrize("T", [AOS, SOA], ids=["AOS", "SOA"])
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init()
+    mt.init()
 
 
 def a_number():

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from device_tests import ARCH
 from ways import INTERPRETED, PIECES, UNOPTIMISED, distinct, without
 
 import metate as mt
@@ -29,7 +30,7 @@ def alike(kernel, launches):
             for launch in done:
                 kernel(*launch)
             results.append(done)
-            if options is LANES:
+            if options is LANES and not ARCH:
                 lanes = [one.text for one in kernel.report().remarks if one.subject == "lanes"]
                 assert any("under masks" in text for text in lanes), lanes
     for other in results[1:]:

@@ -1,6 +1,5 @@
 """Kernels that overwrite what their gradients need: kept by tapes and by `vjp`, put back while gradients run, else an error."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -12,7 +11,7 @@ PAIRS = [(0, 1), (2, 4)]
 @pytest.fixture(autouse=True, params=PAIRS, ids=lambda pair: f"O{pair[0]}-{pair[1]}")
 def begin(request):
     level, threads = request.param
-    device_tests.init(opt_level=level, threads=threads, default_fp=mt.f64)
+    mt.init(opt_level=level, threads=threads, default_fp=mt.f64)
 
 
 def field(shape, values=None, **more):

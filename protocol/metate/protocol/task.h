@@ -94,14 +94,37 @@ METATE_VIEW_FUNCTION void metate_view_collect_orphans(const metate_view *view, u
 }
 
 #if METATE_DEVICE
-/* A free slot into one of the magazines, all alike: workers of the tasks behind take them from there. */
+/* A free slot into one of the magazines, all alike: workers of the tasks behind take them from there. Others may do the same at once,
+ * but nobody takes one meanwhile: so an exchange is enough, and the tag needs only be another one than tasks have seen. */
 METATE_VIEW_INLINE void metate_view_store(const metate_view *view, uint32_t level, uint32_t slot) {
   METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
   uint32_t m = slot % METATE_MAGAZINES;
-  uint64_t head = pool->magazines[m].head;
-  METATE_ATOMIC_STORE(metate_view_record(view, level, slot) + 1, (uint32_t)head, RELAXED);
-  METATE_ATOMIC_STORE(&pool->magazines[m].head, ((head >> 32) + 1) << 32 | slot, RELAXED);
-  METATE_ATOMIC_STORE(&pool->loaded, pool->loaded | 1u << m, RELAXED);
+  METATE_BLOCK uint64_t *head = &pool->magazines[m].head;
+  uint64_t tag = (METATE_ATOMIC_LOAD(head, RELAXED) >> 32) + 1;
+  uint64_t below = METATE_ATOMIC_EXCHANGE(head, tag << 32 | slot, RELAXED);
+  METATE_ATOMIC_STORE(metate_view_record(view, level, slot) + 1, (uint32_t)below, RELAXED);
+  if (!(METATE_ATOMIC_LOAD(&pool->loaded, RELAXED) >> m & 1))
+    METATE_ATOMIC_FETCH_OR(&pool->loaded, 1u << m, RELAXED);
+}
+
+/* One of several workers that share the slots of a pool out among them. */
+typedef struct metate_share {
+  uint32_t own, workers;
+} metate_share;
+
+/* A retired slot becomes free; what its own container links is retired. */
+METATE_VIEW_FUNCTION void metate_view_release(const metate_view *view, uint32_t level,
+                                              uint32_t slot) {
+  const metate_level *own = metate_view_level(view, level);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
+  int inert = metate_view_inert(view, level);
+  for (uint32_t k = 0; !inert && k < own->slot_cells; ++k)
+    metate_view_clear_cell(view, level, metate_view_slot(view, level, slot) + k * own->cell_bytes,
+                           0);
+  METATE_ATOMIC_STORE(metate_view_record(view, level, slot), 0u, RELAXED);
+  metate_view_store(view, level, slot);
+  if (METATE_ATOMIC_LOAD(&pool->used, RELAXED))
+    METATE_ATOMIC_ADD_FETCH(&pool->used, ~0u, RELAXED);
 }
 #endif
 
@@ -239,8 +262,43 @@ METATE_VIEW_FUNCTION void metate_view_sweep_slots(const metate_view *view, uint3
                              metate_view_slot(view, level, slot) + k * own->cell_bytes);
 }
 
+#if METATE_DEVICE
+/* Of a pool of no hash level, by all workers, each its share of the slots: retired ones become free, others are swept. */
+METATE_VIEW_FUNCTION void metate_view_collect_share(const metate_view *view, uint32_t level,
+                                                    int sweep, metate_share share) {
+  uint32_t high = metate_view_high_water(view, level);
+  int sweeps = sweep && !metate_view_inert(view, level);
+  if (!sweeps && !METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->pending, RELAXED))
+    return;
+  for (uint64_t n = (uint64_t)share.own + 1; n <= high; n += share.workers) {
+    uint32_t slot = (uint32_t)n;
+    const METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
+    if (record[0] && METATE_ATOMIC_LOAD(&record[1], RELAXED) == METATE_RETIRED)
+      metate_view_release(view, level, slot);
+    else if (sweeps)
+      metate_view_sweep_slots(view, level, slot - 1, slot);
+  }
+}
+
+/* Of a hash level's pool, behind metate_view_collect_level. */
+METATE_VIEW_FUNCTION void metate_view_sweep_share(const metate_view *view, uint32_t level,
+                                                  metate_share share) {
+  uint32_t high = metate_view_high_water(view, level);
+  for (uint64_t n = (uint64_t)share.own + 1; n <= high; n += share.workers)
+    metate_view_sweep_slots(view, level, (uint32_t)n - 1, (uint32_t)n);
+}
+
+/* Nothing is pending any more: the last step, by one worker. */
+METATE_VIEW_FUNCTION void metate_view_collect_end(const metate_view *view) {
+  for (uint32_t number = 0; number < view->type->pool_count; ++number)
+    METATE_ATOMIC_STORE(
+        &metate_view_pool_of(view, metate_view_level_of_pool(view, number))->pending, 0u, RELAXED);
+}
+#endif
+
 /* The end of a task that deactivated cells, in steps: the root cell, then each pool in preorder, whose slots up to the
- * number that it yields are to be swept before the next one. By one worker, when nobody else works on the tree. */
+ * number that it yields are to be swept before the next one. By one worker, when nobody else works on the tree; on a device
+ * metate_view_collect_share stands for the step of a pool that is no hash level's. */
 METATE_VIEW_INLINE void metate_view_collect_root(const metate_view *view, int sweep) {
   if (sweep)
     metate_view_sweep_cell(view, 0, metate_view_root(view));
@@ -259,8 +317,18 @@ METATE_VIEW_FUNCTION void metate_view_collect(const metate_view *view, int sweep
   metate_view_collect_root(view, sweep);
   for (uint32_t number = 0; number < view->type->pool_count; ++number) {
     uint32_t level = metate_view_level_of_pool(view, number);
+#if METATE_DEVICE
+    if (!metate_view_buckets(view, level)) {
+      metate_share all = {0, 1};
+      metate_view_collect_share(view, level, sweep, all);
+      continue;
+    }
+#endif
     metate_view_sweep_slots(view, level, 0, metate_view_collect_level(view, level, sweep));
   }
+#if METATE_DEVICE
+  metate_view_collect_end(view);
+#endif
 }
 
 /* ---- the start of a task ------------------------------------------------------------------------ */
@@ -315,6 +383,19 @@ METATE_VIEW_FUNCTION void metate_view_snapshot_slots(const metate_view *view, ui
       metate_view_snapshot_cell(view, target, owner,
                                 metate_view_slot(view, owner, slot) + k * own->cell_bytes);
 }
+
+#if METATE_DEVICE
+/* A worker's share of them. */
+METATE_VIEW_FUNCTION void metate_view_snapshot_share(const metate_view *view, uint32_t target,
+                                                     metate_share share) {
+  uint32_t owner = metate_view_owner(view, target);
+  uint32_t high = owner ? metate_view_high_water(view, owner) : 0;
+  if (!owner && !share.own)
+    metate_view_snapshot_cell(view, target, 0, metate_view_root(view));
+  for (uint64_t n = (uint64_t)share.own + 1; n <= high; n += share.workers)
+    metate_view_snapshot_slots(view, target, owner, (uint32_t)n - 1, (uint32_t)n);
+}
+#endif
 
 /* All of them, by this worker alone. */
 METATE_VIEW_FUNCTION void metate_view_snapshot(const metate_view *view, uint32_t target) {

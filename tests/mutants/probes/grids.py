@@ -203,6 +203,34 @@ def grid_pieces_overlap():
     expect(sum_of(np.ones(5000)), [5000])
 
 
+# ---- slots
+
+
+@probe("GridShareLost")
+def grid_share_lost():
+    """What was given up is there for the next ones."""
+    leaves = line(leaves=40)
+
+    @mt.kernel
+    def fill(t: leaves, begin: i32):
+        for i in range(4):
+            t.a[8 * (begin + i)] = i + 1
+
+    @mt.kernel
+    def clear(t: leaves):
+        for i in t.a:
+            if i % 8 == 0:
+                mt.deactivate(t.a.parent().parent(), [i // 8])
+
+    with grid():
+        t = leaves.new(capacity=4)
+        for turn in range(10):
+            fill(t, 4 * turn)
+            clear(t)
+        fill(t, 0)
+        expect(t.a[24], 4)
+
+
 # ---- graphs
 
 

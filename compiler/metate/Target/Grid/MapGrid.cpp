@@ -25,6 +25,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <functional>
+
 namespace metate {
 #define GEN_PASS_DEF_MAPGRID
 #include "metate/Target/Grid/Passes.h.inc"
@@ -218,7 +220,12 @@ LogicalResult KernelMapping::makeTasks() {
   findFlags();
   SmallVector<SmallVector<Operation *>> segments(1);
   SmallVector<LaunchOp> launches;
-  for (Operation &op : kernel.getBody().front()) {
+  SmallVector<std::function<void()>> between; // what follows each segment but the last
+  auto launchBehind = [&](std::function<void()> make) {
+    between.push_back(std::move(make));
+    segments.emplace_back();
+  };
+  for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front())) {
     auto call = dyn_cast<TreeCallOp>(op);
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       if (canBeReadIn(launch, segments.back())) {
@@ -227,7 +234,7 @@ LogicalResult KernelMapping::makeTasks() {
         segments.back().clear();
       }
       launches.push_back(launch);
-      segments.emplace_back();
+      launchBehind([this, launch] { makeTask(launch); });
       continue;
     }
     if (call && call.getCallee() == "settle") {
@@ -236,14 +243,24 @@ LogicalResult KernelMapping::makeTasks() {
     }
     if (call && call.getCallee() == "collect")
       collected.push_back(call);
+    if (std::vector<SlotStep> steps = call ? slotSteps(call) : std::vector<SlotStep>();
+        !steps.empty()) {
+      for (const SlotStep &step : steps) {
+        if (step.isShared)
+          launchBehind([this, call, step] { makeSlotTask(call, step); });
+        else
+          segments.back().push_back(makeSerialStep(call, step));
+      }
+      continue;
+    }
     if (!isa<ReturnOp>(op) && !isAnywhere(&op))
       segments.back().push_back(&op);
   }
   for (auto [k, ops] : llvm::enumerate(segments)) {
     if (!ops.empty())
       makeSegment(ops);
-    if (k < launches.size())
-      makeTask(launches[k]);
+    if (k < between.size())
+      between[k]();
   }
   if (!settled.empty() || !collected.empty())
     makeCleanUp();

@@ -32,6 +32,18 @@ struct Pieces {
   int64_t bytes() const { return most * 8 * partials; }
 };
 
+/// A step of what is done with all slots of a tree before or behind a task, by the protocol's function.
+struct SlotStep {
+  llvm::StringRef callee;
+  int64_t level;
+  std::optional<int64_t> flag;
+  bool isShared; ///< each invocation has its share; else it is one worker's
+};
+/// The steps of a `metate.tree_call`; none: it is one worker's.
+std::vector<SlotStep> slotSteps(TreeCallOp call);
+/// One worker's step, before the call, which stays.
+mlir::Operation *makeSerialStep(TreeCallOp call, const SlotStep &step);
+
 /// Maps one kernel: functions of its tasks and of what stands between them take its place.
 class KernelMapping {
 public:
@@ -61,6 +73,8 @@ private:
   /// What stands between two launches, as a function of one invocation.
   void makeSegment(llvm::ArrayRef<mlir::Operation *> ops);
   void makeTask(LaunchOp launch);
+  /// The launch of a shared step.
+  void makeSlotTask(TreeCallOp call, const SlotStep &step);
   /// Frees what a launch that failed gave up, and settles the trees that the kernel may have changed.
   void makeCleanUp();
   /// `pieces`: of a deterministic kernel, else null; `showsOrder`: does one invocation have to do all iterations of it?

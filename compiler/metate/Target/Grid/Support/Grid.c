@@ -5,10 +5,12 @@
 
 #define SHARED __attribute__((noinline))
 
-/* The first status that is not zero wins; later tasks of the launch see it. */
+/* The first status that is not zero wins; later tasks of the launch see it. Nearly all invocations bring none. */
 SHARED void metate_grid_status(void *at, int32_t status) {
   METATE_BLOCK metate_grid_frame *frame = (METATE_BLOCK metate_grid_frame *)at;
   uint32_t expected = METATE_OK;
+  if (status == METATE_OK)
+    return;
   METATE_ATOMIC_COMPARE_EXCHANGE(&frame->status, &expected, (uint32_t)status, 0, RELAXED, RELAXED);
 }
 
