@@ -17,7 +17,8 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
-from . import compile_options, context
+from . import carriers, compile_options, context
+from .carriers import CARRIERS
 from .errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
 from .frontend.specialize import TreeParameter
 from .tree_type import TreeType
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) writes
 _MODES = {"grad": "reverse", "fwd": "forward"}  # attributes of a kernel -> what its derivative is in a module
-CARRIERS = ("metate", "o", "a")  # what emit= may be; the suffix of a file says the same
 
 
 def load(path: str | os.PathLike[str]) -> LoadedModule:
@@ -288,6 +288,12 @@ class Module:
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
 
+    def archive_of(self, data: bytes, member: str) -> bytes:
+        """A static library of one object, which is called `member` in it."""
+        from metate_native import _compiler
+
+        return _compiler.make_archive(data, member)
+
     def save(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -310,25 +316,18 @@ class Module:
             raise RuntimeValueError_(f"save: expected either path or output_dir, got {path!r} and {output_dir!r}")
         file = pathlib.Path(os.fspath(path if output_dir is None else output_dir))
         is_folder = output_dir is not None or file.is_dir()
-        emit = _checked_carrier(emit, "" if is_folder else file.suffix)
+        emit = carriers.checked(emit, "" if is_folder else file.suffix)
         if is_folder:
             file = (file / MODULE_FILE).with_suffix(f".{emit}")
             file.parent.mkdir(parents=True, exist_ok=True)
-        if emit != "metate":
-            return self._save_static(file, emit)
-        _write(file, self.build(file.stem))
-        return file
-
-    def _save_static(self, file: pathlib.Path, emit: str) -> pathlib.Path:
-        from metate_native import _compiler
-
-        header, objects = self.build_static(file.stem)
-        _write(file.with_suffix(".h"), header.encode())
+        built = CARRIERS[emit].build(self, file.stem)
+        if built.header is not None:
+            _write(file.with_suffix(".h"), built.header.encode())
         files = [file]
-        if len(objects) > 1:
+        if len(built.files) > 1:
             files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self._object_targets]
-        for one, data in zip(files, objects, strict=True):
-            _write(one, data if emit == "o" else _compiler.make_archive(data, f"{file.stem}.o"))
+        for one, data in zip(files, built.files, strict=True):
+            _write(one, data)
         return files[0]
 
 
@@ -343,22 +342,6 @@ def _renamed(kernel, name: str):
     twin.source = copy.copy(kernel.source)
     twin.source.name = name
     return twin
-
-
-def _checked_carrier(emit, suffix: str) -> str:
-    """The carrier that is asked for, by name or by the file's suffix."""
-    by_suffix = suffix[1:] if suffix[1:] in CARRIERS else None
-    if emit is None:
-        if suffix in (".so", ".dylib", ".c"):
-            raise RuntimeValueError_(
-                f"save: {suffix} files cannot be made: expected .metate, .o or .a (a linker makes .so of .o)"
-            )
-        return by_suffix or "metate"
-    if emit not in CARRIERS:
-        raise RuntimeValueError_(f"save: emit: expected one of {', '.join(CARRIERS)}, got {emit!r}")
-    if by_suffix not in (None, emit):
-        raise RuntimeValueError_(f"save: emit: expected '{by_suffix}' for a {suffix} file, got {emit!r}")
-    return emit
 
 
 def _write(file: pathlib.Path, data: bytes) -> None:

@@ -186,8 +186,8 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument(
         "--emit",
         choices=aot.CARRIERS,
-        help="metate: a file that libmetate opens; o, a: an object or a static library, with a C header beside it "
-        "(default: what OUT's suffix says, else metate)",
+        help="; ".join(f"{name}: {carrier.what}" for name, carrier in aot.CARRIERS.items())
+        + " (default: what OUT's suffix says, else metate)",
     )
     _add_common(build)
 

@@ -1,0 +1,68 @@
+"""What a module can be saved as: one row a carrier. `Module.save` and `metate build` know them through this table alone.
+
+Must not compile: a row says which of the builder's methods does, and what the files are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from .errors import RuntimeValueError_
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Builder(Protocol):
+    """What a carrier asks of `metate.aot.Module`."""
+
+    def build(self, name: str) -> bytes: ...
+    def build_static(self, name: str) -> tuple[str, list[bytes]]: ...
+    def archive_of(self, data: bytes, member: str) -> bytes: ...
+
+
+class Built(NamedTuple):
+    """What a carrier's files hold."""
+
+    files: list[bytes]  # one of all targets, or one of each
+    header: str | None = None  # the C header beside them
+
+
+class Carrier(NamedTuple):
+    """One way to save a module; its name is the file's suffix, and what ``emit=`` may be."""
+
+    what: str  # for help
+    build: Callable[[Builder, str], Built]  # of a builder and the module's name
+
+
+def _object(module: Builder, name: str) -> Built:
+    header, objects = module.build_static(name)
+    return Built(objects, header)
+
+
+def _archive(module: Builder, name: str) -> Built:
+    header, objects = module.build_static(name)
+    return Built([module.archive_of(data, f"{name}.o") for data in objects], header)
+
+
+CARRIERS = {
+    "metate": Carrier("a file that libmetate opens, for all targets", lambda module, name: Built([module.build(name)])),
+    "o": Carrier("an object for a linker, with a C header beside it", _object),
+    "a": Carrier("a static library of that object, with the header", _archive),
+}
+
+
+def checked(emit: str | None, suffix: str) -> str:
+    """The carrier that is asked for, by name or by the file's suffix. Raises RuntimeValueError_."""
+    by_suffix = suffix[1:] if suffix[1:] in CARRIERS else None
+    if emit is None:
+        if suffix in (".so", ".dylib", ".c"):
+            raise RuntimeValueError_(
+                f"save: {suffix} files cannot be made: expected .metate, .o or .a (a linker makes .so of .o)"
+            )
+        return by_suffix or "metate"
+    if emit not in CARRIERS:
+        raise RuntimeValueError_(f"save: emit: expected one of {', '.join(CARRIERS)}, got {emit!r}")
+    if by_suffix not in (None, emit):
+        raise RuntimeValueError_(f"save: emit: expected '{by_suffix}' for a {suffix} file, got {emit!r}")
+    return emit
