@@ -169,26 +169,22 @@ nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) 
   return packUnlocked(module, strip);
 }
 
-/// (header, [object of each target]).
-nb::tuple packStaticUnlocked(SourceModule &module, bool strip) {
+/// (header, [file of each target]).
+template <auto packing>
+nb::tuple buildWithHeader(SourceModule &module, const Choices &choices, bool strip) {
+  runTo(module, Stage::Import, Stage::Emit, optionsOf(choices));
   std::optional<llvm::Expected<StaticCarrier>> packed;
   {
     nb::gil_scoped_release unlocked;
-    PackOptions packing;
-    packing.strip = strip;
-    packed.emplace(packStatic(module.op(), ownTargets(), packing));
+    PackOptions options;
+    options.strip = strip;
+    packed.emplace(packing(module.op(), ownTargets(), options));
   }
   StaticCarrier carrier = valueOf(std::move(*packed));
-  nb::list objects;
-  for (const std::string &object : carrier.objects)
-    objects.append(toBytes(object));
-  return nb::make_tuple(carrier.header, objects);
-}
-
-nb::tuple buildStatic(SourceModule &module, const Choices &choices, bool strip) {
-  CompileOptions options = optionsOf(choices);
-  runTo(module, Stage::Import, Stage::Emit, options);
-  return packStaticUnlocked(module, strip);
+  nb::list files;
+  for (const std::string &file : carrier.files)
+    files.append(toBytes(file));
+  return nb::make_tuple(carrier.header, files);
 }
 
 nb::bytes makeArchiveOf(const nb::bytes &object, const std::string &member) {
@@ -335,9 +331,12 @@ void bindStages(nb::module_ &module) {
              "The bytes of a .metate file of a SourceModule that was compiled.");
   module.def("build_module", &buildModule, nb::arg("module"), nb::arg("choices"),
              nb::arg("strip") = false, "The bytes of a .metate file; the SourceModule is used up.");
-  module.def("build_static", &buildStatic, nb::arg("module"), nb::arg("choices"),
+  module.def("build_static", &buildWithHeader<&packStatic>, nb::arg("module"), nb::arg("choices"),
              nb::arg("strip") = false,
              "The C header and a relocatable object for each target; the SourceModule is used up.");
+  module.def("build_library", &buildWithHeader<&packLibrary>, nb::arg("module"), nb::arg("choices"),
+             nb::arg("strip") = false,
+             "The C header and a shared object for each target; the SourceModule is used up.");
   module.def("make_archive", &makeArchiveOf, nb::arg("object"), nb::arg("member"),
              "The bytes of a static library of one object.");
   module.def("run_stages", &runStagesOnText, nb::arg("text"), nb::arg("start"), nb::arg("stop"),

@@ -4,7 +4,8 @@
     m.add_type(sn1, "ab_aos")
     m.add_kernel(run1)
     m.save("ab.metate")      # a file that libmetate opens
-    m.save("ab.o")           # the same for a linker: ab.o and ab.h
+    m.save("ab.so")          # the same as a shared object, which tvm-ffi and C programs load, too: ab.so and ab.h
+    m.save("ab.o")           # and for a linker: ab.o and ab.h
 
 Building needs the compiler, opening the runtime: each is imported by the call that needs it, so a
 program that only opens modules never loads the compiler.
@@ -274,6 +275,20 @@ class Module:
         choices.reserve = "beside" if self._reserve else ""
         return choices
 
+    def build_library(self, name: str = "module") -> tuple[str, list[bytes]]:
+        """Compiles everything for programs that load it: the C header, and for each target a shared object.
+
+        Each has, of each kernel, a direct entry (``NAME_KERNEL``), its part of the module ``NAME_module``, and a packed entry
+        that tvm-ffi finds by the kernel's name; `load` opens it as well. The same bytes for the same input.
+        Raises CompilationError as build_static does.
+        """
+        from metate_native import _compiler
+
+        try:
+            return _compiler.build_library(self.source_module(name), self._choices(self._object_targets))
+        except _compiler.CompileError as error:
+            raise CompilationError(str(error)) from None
+
     def build_static(self, name: str = "module") -> tuple[str, list[bytes]]:
         """Compiles everything for a linker: the C header, and for each target a relocatable object.
 
@@ -306,10 +321,10 @@ class Module:
         Args:
             path: the file, or a folder that exists.
             output_dir: a folder, made if need be; the file in it is ``module.metate``.
-            emit: the carrier: ``"metate"``, ``"o"`` (an object) or ``"a"`` (a static library of it); default:
-                what the file's suffix says, else ``"metate"``. Objects come with a C header beside them,
-                ``ab.h`` for ``ab.o``. An object is for one machine: with several targets each is called
-                after its own, ``ab.x86-64-v3.o``, and the first one's path is returned.
+            emit: the carrier: ``"metate"``, ``"so"`` (a shared object), ``"o"`` (an object) or ``"a"`` (a static library
+                of it); default: what the file's suffix says, else ``"metate"``. All but the first come with a C header
+                beside them, ``ab.h`` for ``ab.o``, and are for one machine: with several targets each is called after
+                its own, ``ab.x86-64-v3.o``, and the first one's path is returned.
         Raises RuntimeValueError_, CompilationError, OSError. Each file is complete or not there.
         """
         if (path is None) == (output_dir is None):

@@ -18,6 +18,7 @@ class Builder(Protocol):
 
     def build(self, name: str) -> bytes: ...
     def build_static(self, name: str) -> tuple[str, list[bytes]]: ...
+    def build_library(self, name: str) -> tuple[str, list[bytes]]: ...
     def archive_of(self, data: bytes, member: str) -> bytes: ...
 
 
@@ -45,8 +46,14 @@ def _archive(module: Builder, name: str) -> Built:
     return Built([module.archive_of(data, f"{name}.o") for data in objects], header)
 
 
+def _library(module: Builder, name: str) -> Built:
+    header, libraries = module.build_library(name)
+    return Built(libraries, header)
+
+
 CARRIERS = {
     "metate": Carrier("a file that libmetate opens, for all targets", lambda module, name: Built([module.build(name)])),
+    "so": Carrier("a shared object that C programs, tvm-ffi and libmetate load, with a C header beside it", _library),
     "o": Carrier("an object for a linker, with a C header beside it", _object),
     "a": Carrier("a static library of that object, with the header", _archive),
 }
@@ -56,13 +63,16 @@ def checked(emit: str | None, suffix: str) -> str:
     """The carrier that is asked for, by name or by the file's suffix. Raises RuntimeValueError_."""
     by_suffix = suffix[1:] if suffix[1:] in CARRIERS else None
     if emit is None:
-        if suffix in (".so", ".dylib", ".c"):
-            raise RuntimeValueError_(
-                f"save: {suffix} files cannot be made: expected .metate, .o or .a (a linker makes .so of .o)"
-            )
+        if suffix in (".dylib", ".dll", ".c"):
+            raise RuntimeValueError_(f"save: {suffix} files cannot be made: expected {_suffixes()}")
         return by_suffix or "metate"
     if emit not in CARRIERS:
         raise RuntimeValueError_(f"save: emit: expected one of {', '.join(CARRIERS)}, got {emit!r}")
     if by_suffix not in (None, emit):
         raise RuntimeValueError_(f"save: emit: expected '{by_suffix}' for a {suffix} file, got {emit!r}")
     return emit
+
+
+def _suffixes() -> str:
+    *most, last = (f".{name}" for name in CARRIERS)
+    return f"{', '.join(most)} or {last}"

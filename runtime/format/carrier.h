@@ -1,4 +1,5 @@
-// The verifier of .metate files. It looks at bytes only: nothing is mapped, nothing is run.
+// The verifier of carriers: .metate files, and shared objects with a module in them. It looks at bytes only: nothing is
+// mapped, nothing is run.
 #ifndef METATE_RUNTIME_FORMAT_CARRIER_H
 #define METATE_RUNTIME_FORMAT_CARRIER_H
 
@@ -11,12 +12,19 @@ struct Span {
   uint64_t bytes = 0;
 };
 
-// Checks the whole file: hash first, then sections, then the descriptor. `bytes` is 8-byte aligned.
-metate_status verifyCarrier(const void *bytes, uint64_t count);
+// One kind of carrier. `bytes` is 8-byte aligned; what follows verify() is asked of bytes that it accepted.
+struct CarrierFormat {
+  bool (*recognises)(const void *bytes, uint64_t count);
+  metate_status (*verify)(const void *bytes, uint64_t count);
+  Span (*descriptor)(const void *bytes, uint64_t count);
+  Span (*payload)(const void *bytes, uint64_t count, uint32_t variant); // empty without one
+};
 
-// Of a verified file: its descriptor, and the payload of a variant (empty without one).
-Span descriptorOf(const void *carrier);
-Span payloadOf(const void *carrier, uint32_t variant);
+extern const CarrierFormat fileFormat;    // file.cpp
+extern const CarrierFormat libraryFormat; // library.cpp
+
+// The kind that the first bytes say; bytes of none are a .metate file's, which says what is wrong with them.
+const CarrierFormat &carrierFormat(const void *bytes, uint64_t count);
 
 } // namespace metate
 

@@ -128,8 +128,9 @@ metate_status makeKernels(metate_module &module, const Code *code) {
 }
 
 // Copies the descriptor, which a verified file's module keeps; the rest of the file may go.
-metate_status adoptCarrier(metate_module &module, const void *carrier, uint32_t flags) {
-  Span descriptor = descriptorOf(carrier);
+metate_status adoptCarrier(metate_module &module, const CarrierFormat &format, Span carrier,
+                           uint32_t flags) {
+  Span descriptor = format.descriptor(carrier.data, carrier.bytes);
   module.copy = static_cast<uint8_t *>(module.device->allocate(descriptor.bytes, 64));
   if (!module.copy)
     return failMemory();
@@ -141,14 +142,15 @@ metate_status adoptCarrier(metate_module &module, const void *carrier, uint32_t 
   if (!module.payloadBytes)
     return failMemory();
   for (uint32_t i = 0; i < variants; ++i)
-    module.payloadBytes[i] = payloadOf(carrier, i).bytes;
+    module.payloadBytes[i] = format.payload(carrier.data, carrier.bytes, i).bytes;
   METATE_TRY(makeTypes(module));
   if (!(flags & METATE_MODULE_QUERY_ONLY)) {
     const Driver &driver = *module.device->driver;
     void *machine = module.device->machine;
     METATE_TRY(chooseVariant(driver, machine, module.description(), &module.variant));
     METATE_TRY(driver.load(machine, module.description(), module.variant,
-                           payloadOf(carrier, module.variant), &module.code));
+                           format.payload(carrier.data, carrier.bytes, module.variant),
+                           &module.code));
     return makeKernels(module, &module.code);
   }
   return makeKernels(module, nullptr);
@@ -167,11 +169,13 @@ metate_status finish(metate_module *made, metate_status status, metate_module **
 // The file's bytes, aligned for reading in place.
 metate_status openAligned(metate_device *device, const void *bytes, uint64_t count, uint32_t flags,
                           metate_module **module) {
-  METATE_TRY(verifyCarrier(bytes, count));
+  const CarrierFormat &format = carrierFormat(bytes, count);
+  METATE_TRY(format.verify(bytes, count));
   auto *made = device->make<metate_module>(device);
   if (!made)
     return failMemory();
-  return finish(made, adoptCarrier(*made, bytes, flags), module);
+  Span carrier = {static_cast<const uint8_t *>(bytes), count};
+  return finish(made, adoptCarrier(*made, format, carrier, flags), module);
 }
 
 metate_status checkFlags(const char *function, uint32_t flags) {
@@ -249,7 +253,7 @@ metate_status metate_module_verify(const void *bytes, uint64_t count) {
   if (reinterpret_cast<uintptr_t>(bytes) % 8)
     return fail(METATE_E_MISALIGNED,
                 "metate_module_verify: bytes: expected an address aligned to 8 bytes");
-  return verifyCarrier(bytes, count);
+  return carrierFormat(bytes, count).verify(bytes, count);
 }
 
 metate_status metate_module_close(metate_module *module) {

@@ -113,9 +113,10 @@ struct StageOptions {
   llvm::cl::list<std::string> options{
       "option", llvm::cl::desc("NAME=VALUE, an option of Options.def; may be repeated"),
       llvm::cl::cat(category)};
-  llvm::cl::opt<std::string> emit{
-      "emit", llvm::cl::desc("after pack: metate (the default), o (an object), h (its C header)"),
-      llvm::cl::init("metate"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> emit{"emit",
+                                  llvm::cl::desc("after pack: metate (the default), so (a shared "
+                                                 "object), o (an object), h (its C header)"),
+                                  llvm::cl::init("metate"), llvm::cl::cat(category)};
 };
 
 static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage otherwise) {
@@ -132,17 +133,18 @@ static llvm::Expected<std::string> packAs(ModuleOp module, const metate::TargetR
                                           std::string carrier) {
   if (carrier == "metate")
     return metate::pack(module, targets);
-  if (carrier != "o" && carrier != "h")
-    return llvm::createStringError("emit: expected metate, o or h, got '" + carrier + "'");
-  llvm::Expected<metate::StaticCarrier> packed = metate::packStatic(module, targets);
+  if (carrier != "o" && carrier != "so" && carrier != "h")
+    return llvm::createStringError("emit: expected metate, so, o or h, got '" + carrier + "'");
+  llvm::Expected<metate::StaticCarrier> packed =
+      carrier == "so" ? metate::packLibrary(module, targets) : metate::packStatic(module, targets);
   if (!packed)
     return packed.takeError();
   if (carrier == "h")
     return packed->header;
-  if (packed->objects.size() != 1)
-    return llvm::createStringError("an object is for one target, got " +
-                                   llvm::Twine(packed->objects.size()));
-  return packed->objects[0];
+  if (packed->files.size() != 1)
+    return llvm::createStringError("such a file is for one target, got " +
+                                   llvm::Twine(packed->files.size()));
+  return packed->files[0];
 }
 
 /// The bytes that the last stage leaves: a dump, or a module file after pack.

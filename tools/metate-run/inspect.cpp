@@ -1,6 +1,8 @@
 // metate-run inspect and verify: what is in a module, as a table. Maps no code.
 #include "common.h"
 
+#include "metate/abi/library.h"
+
 #include <charconv>
 #include <cstdio>
 
@@ -194,6 +196,12 @@ void showVariants(const Module &module) {
   }
 }
 
+/// Of a shared object there is one: its descriptor. The rest is the system's loader's.
+void showLibrary(const Module &module) {
+  std::printf("\nshared object\n  section " METATE_LIBRARY_SECTION ": descriptor, %llu bytes\n",
+              static_cast<unsigned long long>(module.describe().descriptor_bytes));
+}
+
 void showSections(const File &file) {
   const auto *head = reinterpret_cast<const metate_carrier *>(file.data());
   const auto *sections =
@@ -218,7 +226,10 @@ void showModule(const File &file) {
   showTypes(module);
   showKernels(module);
   showVariants(module);
-  showSections(file);
+  if (reinterpret_cast<const metate_carrier *>(file.data())->magic == METATE_CARRIER_MAGIC)
+    showSections(file);
+  else
+    showLibrary(module);
 }
 
 int inspect(const std::vector<std::string> &arguments) {

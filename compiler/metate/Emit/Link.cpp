@@ -183,11 +183,13 @@ static Expected<std::string> standIn(StringRef library, ArrayRef<const External 
 }
 
 /// Paths of the stand-ins for what the objects leave undefined.
-static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, const Folder &folder,
+static Expected<std::vector<std::string>> standIns(const SharedParts &parts, const Folder &folder,
                                                    TargetMachine &machine) {
   Expected<Symbols> symbols = symbolsOf(parts.objects);
   if (!symbols)
     return symbols.takeError();
+  for (StringRef name : parts.optional)
+    symbols->undefined.erase(name.str());
   Expected<std::vector<std::string>> names = undefinedSymbols(*symbols, parts.sanitizer);
   if (!names)
     return names.takeError();
@@ -204,40 +206,37 @@ static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, co
   return paths;
 }
 
-Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
-  Triple triple(parts.triple);
+/// A machine for data and empty functions.
+static Expected<std::unique_ptr<TargetMachine>> plainMachine(StringRef name) {
+  Triple triple(name);
   if (!triple.isOSLinux() || !triple.isGNUEnvironment())
     return llvm::createStringError(
-        "a shared-object payload needs a Linux target with the GNU C library, got '" +
-        parts.triple + "'");
+        "a shared object needs a Linux target with the GNU C library, got '" + name + "'");
   Machine options;
-  options.triple = parts.triple.str();
+  options.triple = name.str();
   options.cpu = triple.getArch() == Triple::x86_64 ? "x86-64" : "generic";
-  options.optLevel = 0; // data and empty functions only
-  Expected<std::unique_ptr<TargetMachine>> machine = createTargetMachine(options);
+  options.optLevel = 0;
+  return createTargetMachine(options);
+}
+
+Expected<std::string> metate::linkShared(const SharedParts &parts) {
+  Expected<std::unique_ptr<TargetMachine>> machine = plainMachine(parts.triple);
   if (!machine)
     return machine.takeError();
   Expected<std::unique_ptr<Folder>> folder = Folder::create();
   if (!folder)
     return folder.takeError();
-  Expected<std::string> table = payloadTable(parts, **machine);
-  if (!table)
-    return table;
   Expected<std::vector<std::string>> inputs = (*folder)->writeParts(parts.objects);
   if (!inputs)
     return inputs.takeError();
-  Expected<std::string> data = (*folder)->write("table.o", *table);
-  if (!data)
-    return data.takeError();
-  inputs->push_back(*data);
   Expected<std::vector<std::string>> libraries = standIns(parts, **folder, **machine);
   if (!libraries)
     return libraries.takeError();
-  std::string output = (*folder)->at("payload.so");
+  std::string output = (*folder)->at("shared.so");
   std::vector<std::string> arguments = {"-shared",
                                         "--threads=1",
                                         "-soname",
-                                        METATE_PAYLOAD_SYMBOL,
+                                        parts.soname.str(),
                                         "--build-id=none",
                                         "--gc-sections",
                                         "--hash-style=gnu",
@@ -258,8 +257,21 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
     return error;
   ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output, false, false);
   if (!bytes)
-    return llvm::createStringError("cannot read the linked payload: " + bytes.getError().message());
+    return llvm::createStringError("cannot read the linked file: " + bytes.getError().message());
   return (*bytes)->getBuffer().str();
+}
+
+Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
+  Expected<std::unique_ptr<TargetMachine>> machine = plainMachine(parts.triple);
+  if (!machine)
+    return machine.takeError();
+  Expected<std::string> table = payloadTable(parts, **machine);
+  if (!table)
+    return table;
+  SmallVector<StringRef> objects(parts.objects);
+  objects.push_back(*table);
+  SharedParts shared = {parts.triple, objects, METATE_PAYLOAD_SYMBOL, parts.sanitizer, parts.strip};
+  return linkShared(shared);
 }
 
 static Expected<std::string> localise(StringRef bytes, bool strip) {

@@ -21,6 +21,21 @@ class Module;
 
 namespace metate {
 
+/// What a shared object is made of.
+struct SharedParts {
+  llvm::StringRef triple;
+  llvm::ArrayRef<llvm::StringRef> objects;
+  llvm::StringRef soname;                ///< the name by which others ask for it
+  Sanitizer sanitizer = Sanitizer::None; ///< whose runtime the loading process brings
+  bool strip = false;                    ///< drop symbols and line tables
+  /// Weak symbols that the process has or has not.
+  llvm::ArrayRef<llvm::StringRef> optional = {};
+};
+
+/// The bytes of a shared object that exports what in the objects is not hidden, and asks the loader for the C library's parts
+/// that it uses. The bytes depend on the parts alone. Thread-safe; one link at a time.
+llvm::Expected<std::string> linkShared(const SharedParts &parts);
+
 /// What a shared-object payload is made of.
 struct PayloadParts {
   llvm::StringRef triple;
@@ -31,9 +46,7 @@ struct PayloadParts {
   bool strip = false;                    ///< drop symbols and line tables
 };
 
-/// The bytes of a shared object that exports METATE_PAYLOAD_SYMBOL and nothing else, and asks the
-/// loader for the C library's parts that it uses. The bytes depend on the parts alone. Thread-safe;
-/// one link at a time.
+/// linkShared's bytes of an object that exports METATE_PAYLOAD_SYMBOL and nothing else.
 llvm::Expected<std::string> linkPayload(const PayloadParts &parts);
 
 /// One relocatable object of several, their hidden symbols local: what they only have for one

@@ -43,11 +43,16 @@ llvm::Expected<std::string> pack(mlir::ModuleOp module, const TargetRegistry &ta
 /// all call levels, and one C header for all of them.
 struct StaticCarrier {
   std::string header;
-  std::vector<std::string> objects; ///< in the payloads' order
+  std::vector<std::string> files; ///< in the payloads' order
 };
 /// Fails for a target whose payloads are no objects.
 llvm::Expected<StaticCarrier> packStatic(mlir::ModuleOp module, const TargetRegistry &targets,
                                          const PackOptions &options = {});
+
+/// The same for programs that load it: shared objects in the format of abi/metate/abi/library.h, linked without the target's C
+/// library, and their header. They are what a host of libmetate opens, too.
+llvm::Expected<StaticCarrier> packLibrary(mlir::ModuleOp module, const TargetRegistry &targets,
+                                          const PackOptions &options = {});
 
 /// A static library of one object, which is called `member` in it.
 llvm::Expected<std::string> makeArchive(llvm::StringRef object, llvm::StringRef member);

@@ -237,11 +237,12 @@ Error StaticModule::addKernels() {
                         arguments.slice(info.first_argument, info.argument_count),
                         pools.slice(info.first_pool, info.pool_count),
                         name + "_" + own,
-                        "__tvm_ffi_" + name + "_" + own,
+                        "__tvm_ffi_" + (form == StaticForm::Library ? own : name + "_" + own),
                         {},
                         {}};
-    if (Error error = claim(kernel.direct, of))
-      return error;
+    for (const std::string &symbol : {kernel.direct, kernel.packed})
+      if (Error error = claim(symbol, of))
+        return error;
     if (Error error = addParameters(kernel))
       return error;
     kernels.push_back(std::move(kernel));
@@ -254,8 +255,9 @@ Error StaticModule::addKernels() {
   return Error::success();
 }
 
-Expected<StaticModule> StaticModule::get(StringRef descriptor) {
+Expected<StaticModule> StaticModule::get(StringRef descriptor, StaticForm form) {
   StaticModule module;
+  module.form = form;
   module.descriptor = descriptor;
   module.name = module.text(module.header().name).str();
   if (!isIdentifier(module.name) || module.name[0] == '_')

@@ -39,12 +39,19 @@ struct StaticParameter {
   unsigned dimension = 0;
 };
 
+/// What a program gets that has the module's code without opening a file.
+enum class StaticForm {
+  Object, ///< linked beside other modules: every symbol begins with the module's name
+  Library ///< a shared object of its own: packed entries have their kernels' names, as tvm-ffi looks for them
+};
+
 struct StaticKernel {
   const metate_kernel_info *info;
   llvm::ArrayRef<metate_argument_info> arguments;
   llvm::ArrayRef<metate_pool_info> pools;
   std::string direct; ///< symbol of the direct entry: MODULE_KERNEL
-  std::string packed; ///< symbol of the packed entry
+  std::string
+      packed; ///< symbol of the packed entry: __tvm_ffi_MODULE_KERNEL, of a library __tvm_ffi_KERNEL
   std::vector<StaticParameter> parameters;
   std::vector<std::string> primals; ///< "'KERNEL' in reverse": whose derivative it is
 };
@@ -60,8 +67,9 @@ struct StaticType {
 class StaticModule {
 public:
   /// Fails where names make no C identifiers, or two the same one.
-  static llvm::Expected<StaticModule> get(llvm::StringRef descriptor);
+  static llvm::Expected<StaticModule> get(llvm::StringRef descriptor, StaticForm form);
 
+  StaticForm form = StaticForm::Object;
   std::string name;
   llvm::StringRef descriptor;
   std::vector<StaticKernel> kernels;

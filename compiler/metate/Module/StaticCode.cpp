@@ -9,6 +9,7 @@
 #include "metate/Module/Static.h"
 
 #include "metate/abi/kernel.h"
+#include "metate/abi/library.h"
 
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/IRBuilder.h"
@@ -45,12 +46,12 @@ public:
   void run(ArrayRef<StringRef> entries);
 
 private:
-  GlobalVariable *addDescriptor();
-  void addModule(GlobalVariable *descriptor, ArrayRef<Function *> entries);
-  void addReset(const StaticType &type, GlobalVariable *descriptor);
+  Constant *addDescriptor();
+  void addModule(Constant *descriptor, ArrayRef<Function *> entries);
+  void addReset(const StaticType &type, Constant *descriptor);
   void addDirect(const StaticKernel &kernel, Function *entry);
   void addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
-                 GlobalVariable *descriptor);
+                 Constant *descriptor);
   void pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *function, Value *slots);
   Value *extended(IRBuilder<> &builder, Value *value, uint32_t dtype);
   Type *scalarType(uint32_t dtype);
@@ -120,16 +121,24 @@ Function *Writer::define(StringRef name, FunctionType *type) {
   return function;
 }
 
-GlobalVariable *Writer::addDescriptor() {
-  Constant *bytes = ConstantDataArray::getString(context, description.descriptor, false);
-  auto *descriptor = new GlobalVariable(module, bytes->getType(), true,
-                                        GlobalValue::InternalLinkage, bytes, "descriptor");
-  descriptor->setAlignment(Align(METATE_BLOCK_ALIGN));
-  return descriptor;
+/// Of a library in a section of its own, behind the record that is filled when the file is sealed.
+Constant *Writer::addDescriptor() {
+  bool isLibrary = description.form == StaticForm::Library;
+  std::string bytes(isLibrary ? sizeof(metate_library) : 0, '\0');
+  size_t begin = bytes.size();
+  bytes += description.descriptor;
+  Constant *value = ConstantDataArray::getString(context, bytes, false);
+  auto *variable = new GlobalVariable(module, value->getType(), true, GlobalValue::InternalLinkage,
+                                      value, "descriptor");
+  variable->setAlignment(Align(METATE_BLOCK_ALIGN));
+  if (!isLibrary)
+    return variable;
+  variable->setSection(METATE_LIBRARY_SECTION);
+  return ConstantExpr::getInBoundsGetElementPtr(i8, variable, ConstantInt::get(i64, begin));
 }
 
 /// `struct metate_static_module` of the header.
-void Writer::addModule(GlobalVariable *descriptor, ArrayRef<Function *> entries) {
+void Writer::addModule(Constant *descriptor, ArrayRef<Function *> entries) {
   SmallVector<Constant *> list(entries.begin(), entries.end());
   ArrayType *tableType = ArrayType::get(pointer, list.size());
   auto *table = new GlobalVariable(module, tableType, true, GlobalValue::InternalLinkage,
@@ -141,7 +150,7 @@ void Writer::addModule(GlobalVariable *descriptor, ArrayRef<Function *> entries)
                      description.moduleSymbol());
 }
 
-void Writer::addReset(const StaticType &type, GlobalVariable *descriptor) {
+void Writer::addReset(const StaticType &type, Constant *descriptor) {
   Function *function =
       define(type.symbol + "_reset", FunctionType::get(i32, {pointer, i64}, false));
   IRBuilder<> builder(&function->getEntryBlock());
@@ -220,7 +229,7 @@ void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
 }
 
 void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
-                       GlobalVariable *descriptor) {
+                       Constant *descriptor) {
   Function *function =
       define(kernel.packed, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false));
   IRBuilder<> builder(&function->getEntryBlock());
@@ -237,7 +246,7 @@ void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *en
 }
 
 void Writer::run(ArrayRef<StringRef> names) {
-  GlobalVariable *descriptor = addDescriptor();
+  Constant *descriptor = addDescriptor();
   SmallVector<Function *> entries;
   for (StringRef name : names) {
     auto *entry = Function::Create(FunctionType::get(i32, {pointer, pointer, pointer}, false),

@@ -116,7 +116,9 @@ static void writeOpening(llvm::raw_ostream &out, const StaticModule &module, boo
   std::string guard = "METATE_MODULE_" + StringRef(module.name).upper() + "_H";
   out << "/* Kernels of the module '" << module.name << "', compiled by "
       << module.text(module.header().producer) << ". Generated: do not edit.\n *\n"
-      << " * The object that was made with this header needs "
+      << (module.form == StaticForm::Library
+              ? " * The shared object that was made with this header needs "
+              : " * The object that was made with this header needs ")
       << (math ? "libm's functions (-lm) and " : "") << "memcpy and memset, nothing else.\n"
       << " * Functions return 0, or a metate_status (metate/abi/base.h): 5 too small, 6 "
          "misaligned, 8 a\n"

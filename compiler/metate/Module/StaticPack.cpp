@@ -1,7 +1,7 @@
 //===- StaticPack.cpp - stage pack for static carriers ----------*- C++ -*-===//
 //
-// Payload objects become objects that a C program links: each joined with its entries, with nothing
-// visible but what the header names.
+// Payload objects become objects that a C program links, or shared objects that it loads: each joined with its entries, with
+// nothing visible but what the header names.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
@@ -9,10 +9,13 @@
 #include "metate/Emit/Link.h"
 #include "metate/Emit/Machine.h"
 #include "metate/Emit/Sanitize.h"
+#include "metate/Module/Hash.h"
 #include "metate/Module/Module.h"
 #include "metate/Module/Static.h"
+#include "metate/abi/library.h"
 
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -43,8 +46,9 @@ static Expected<bool> usesMath(ArrayRef<StringRef> objects, Sanitizer sanitizer)
   });
 }
 
-/// What the descriptor in the object says of it: code that is there already.
-static Expected<Variant> linkedVariant(const TargetRegistry &targets, PayloadOp payload) {
+/// What the descriptor beside the code says of it: in an object, code that is there already.
+static Expected<Variant> linkedVariant(const TargetRegistry &targets, PayloadOp payload,
+                                       StaticForm form) {
   Expected<TargetPtr> target = targets.targetOf(payload);
   if (!target)
     return target.takeError();
@@ -53,20 +57,60 @@ static Expected<Variant> linkedVariant(const TargetRegistry &targets, PayloadOp 
                                    payload.getSymName() + "' is for '" + payload.getFamily() +
                                    "': make a .metate file");
   Expected<Variant> variant = (*target)->variantOf(payload);
-  if (variant)
+  if (variant && form == StaticForm::Object)
     variant->format = METATE_FORMAT_IN_MEMORY;
   return variant;
 }
 
-Expected<StaticCarrier> metate::packStatic(ModuleOp module, const TargetRegistry &targets,
-                                           const PackOptions &options) {
+/// Says in a linked file how long it is, and its hash.
+static Expected<std::string> sealLibrary(std::string bytes, const StaticModule &description) {
+  Expected<std::unique_ptr<llvm::object::ObjectFile>> file =
+      llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "library"));
+  if (!file)
+    return file.takeError();
+  for (llvm::object::ELFSectionRef section : (*file)->sections()) {
+    Expected<StringRef> name = section.getName();
+    if (!name)
+      return name.takeError();
+    if (*name != METATE_LIBRARY_SECTION)
+      continue;
+    uint64_t offset = section.getOffset();
+    metate_library record = {};
+    record.magic = METATE_LIBRARY_MAGIC;
+    record.abi_version = METATE_ABI_VERSION;
+    record.bytes = bytes.size();
+    record.descriptor_bytes = description.descriptor.size();
+    std::memcpy(bytes.data() + offset, &record, sizeof record);
+    sealWithHash(bytes, offset + offsetof(metate_library, hash));
+    return bytes;
+  }
+  return llvm::createStringError("the linker left section " METATE_LIBRARY_SECTION " away");
+}
+
+/// The payload and its entries as one file.
+static Expected<std::string> joined(const StaticModule &description, PayloadOp payload,
+                                    ArrayRef<StringRef> objects, const PackOptions &options) {
+  if (description.form == StaticForm::Object)
+    return linkRelocatable(objects, options.strip);
+  static constexpr StringRef optional[] = {"TVMFFIErrorSetRaisedFromCStr"};
+  std::string soname = description.name + ".so";
+  SharedParts parts = {payload.getTriple(), objects, soname};
+  parts.sanitizer = *parseSanitizer(payload.getSanitizer().value_or(""));
+  parts.strip = options.strip;
+  parts.optional = optional;
+  Expected<std::string> linked = linkShared(parts);
+  return linked ? sealLibrary(std::move(*linked), description) : std::move(linked);
+}
+
+static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &targets,
+                                        const PackOptions &options, StaticForm form) {
   if (module.getOps<PayloadOp>().empty())
     return llvm::createStringError(
         "the module holds no payload: it has not been through stage emit");
   SmallVector<StringRef> entries = entryNames(module);
   StaticCarrier carrier;
   for (auto [number, payload] : llvm::enumerate(module.getOps<PayloadOp>())) {
-    Expected<Variant> variant = linkedVariant(targets, payload);
+    Expected<Variant> variant = linkedVariant(targets, payload, form);
     if (!variant)
       return variant.takeError();
     Expected<std::string> descriptor = buildDescriptor(module, *variant, number);
@@ -75,7 +119,7 @@ Expected<StaticCarrier> metate::packStatic(ModuleOp module, const TargetRegistry
     std::vector<uint64_t> aligned((descriptor->size() + 7) / 8);
     std::memcpy(aligned.data(), descriptor->data(), descriptor->size());
     Expected<StaticModule> description = StaticModule::get(
-        StringRef(reinterpret_cast<const char *>(aligned.data()), descriptor->size()));
+        StringRef(reinterpret_cast<const char *>(aligned.data()), descriptor->size()), form);
     if (!description)
       return description.takeError();
     Expected<std::unique_ptr<llvm::TargetMachine>> machine = plainMachine(payload);
@@ -89,13 +133,23 @@ Expected<StaticCarrier> metate::packStatic(ModuleOp module, const TargetRegistry
     if (!math)
       return math.takeError();
     objects.push_back(*code);
-    Expected<std::string> linked = linkRelocatable(objects, options.strip);
-    if (!linked)
-      return linked.takeError();
-    carrier.objects.push_back(std::move(*linked));
+    Expected<std::string> file = joined(*description, payload, objects, options);
+    if (!file)
+      return file.takeError();
+    carrier.files.push_back(std::move(*file));
     carrier.header = staticHeader(*description, *math);
   }
   return carrier;
+}
+
+Expected<StaticCarrier> metate::packStatic(ModuleOp module, const TargetRegistry &targets,
+                                           const PackOptions &options) {
+  return packForm(module, targets, options, StaticForm::Object);
+}
+
+Expected<StaticCarrier> metate::packLibrary(ModuleOp module, const TargetRegistry &targets,
+                                            const PackOptions &options) {
+  return packForm(module, targets, options, StaticForm::Library);
 }
 
 Expected<std::string> metate::makeArchive(StringRef object, StringRef member) {

@@ -3,6 +3,7 @@
 // matched, and the symbol it exports must name this very descriptor. Memory is the host's own.
 #include "driver/driver.h"
 #include "driver/cpu/features.h"
+#include "metate/abi/library.h"
 #include "os/os.h"
 #include "support/checked.h"
 
@@ -185,34 +186,63 @@ Verdict judge(const void *self, const Descriptor &descriptor, uint32_t index, bo
   return verdict;
 }
 
+// What the code of a .metate file exports; returns what is wrong with it, or NULL.
+const char *entriesOfPayload(const os::SharedObject &object, const Descriptor &descriptor,
+                             const metate_entry **entries) {
+  const metate_descriptor &head = descriptor.header();
+  const auto *found =
+      static_cast<const metate_payload *>(os::symbol(object, METATE_PAYLOAD_SYMBOL));
+  if (found->magic != METATE_PAYLOAD_MAGIC || found->abi_version != METATE_ABI_VERSION)
+    return "its payload record is of another version";
+  if (found->descriptor_hash[0] != head.signature_hash[0] ||
+      found->descriptor_hash[1] != head.signature_hash[1])
+    return "it was compiled for another descriptor";
+  if (found->kernel_count != head.kernels.count || (found->kernel_count && !found->entries))
+    return "it has another number of kernels";
+  *entries = found->entries;
+  return nullptr;
+}
+
+// The same of a shared object that is a carrier itself (abi/metate/abi/library.h).
+const char *entriesOfLibrary(const os::SharedObject &object, const Descriptor &descriptor,
+                             const metate_entry **entries) {
+  const metate_descriptor &head = descriptor.header();
+  char name[1024];
+  int length =
+      snprintf(name, sizeof name, "%s" METATE_LIBRARY_SYMBOL_SUFFIX, descriptor.text(head.name));
+  const auto *found = length > 0 && size_t(length) < sizeof name
+                          ? static_cast<const metate_static_module *>(os::symbol(object, name))
+                          : nullptr;
+  if (!found)
+    return "it exports neither " METATE_PAYLOAD_SYMBOL " nor NAME" METATE_LIBRARY_SYMBOL_SUFFIX;
+  if (found->bytes != head.bytes || !found->descriptor ||
+      memcmp(found->descriptor, &head, head.bytes) != 0)
+    return "it was compiled for another descriptor";
+  if (found->entry_count != head.kernels.count || (found->entry_count && !found->entries))
+    return "it has another number of kernels";
+  *entries = found->entries;
+  return nullptr;
+}
+
 metate_status load(void *self, const Descriptor &descriptor, uint32_t, Span payload, Code *code) {
   const metate_allocator &allocator = static_cast<Cpu *>(self)->allocator;
   os::SharedObject object;
   METATE_TRY(os::load(payload.data, payload.bytes, &object));
-  const metate_descriptor &head = descriptor.header();
-  const auto *found =
-      static_cast<const metate_payload *>(os::symbol(object, METATE_PAYLOAD_SYMBOL));
-  const char *problem = nullptr;
-  if (!found)
-    problem = "it does not export " METATE_PAYLOAD_SYMBOL;
-  else if (found->magic != METATE_PAYLOAD_MAGIC || found->abi_version != METATE_ABI_VERSION)
-    problem = "its payload record is of another version";
-  else if (found->descriptor_hash[0] != head.signature_hash[0] ||
-           found->descriptor_hash[1] != head.signature_hash[1])
-    problem = "it was compiled for another descriptor";
-  else if (found->kernel_count != head.kernels.count || (found->kernel_count && !found->entries))
-    problem = "it has another number of kernels";
+  const metate_entry *entries = nullptr;
+  const char *problem = os::symbol(object, METATE_PAYLOAD_SYMBOL)
+                            ? entriesOfPayload(object, descriptor, &entries)
+                            : entriesOfLibrary(object, descriptor, &entries);
   if (problem) {
     os::unload(&object);
-    return fail(METATE_E_CORRUPT, "the code of module '%s': %s", descriptor.text(head.name),
-                problem);
+    return fail(METATE_E_CORRUPT, "the code of module '%s': %s",
+                descriptor.text(descriptor.header().name), problem);
   }
   void *kept = allocator.allocate(allocator.self, sizeof object, alignof(os::SharedObject));
   if (!kept) {
     os::unload(&object);
     return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused %zu bytes", sizeof object);
   }
-  code->entries = found->entries;
+  code->entries = entries;
   code->handle = new (kept) os::SharedObject(object);
   return METATE_OK;
 }
