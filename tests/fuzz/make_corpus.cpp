@@ -3,6 +3,7 @@
 #include "damage/damage.h"
 #include "grid_module.h"
 #include "seeds.h"
+#include "support/library.h"
 
 #include <cstdio>
 #include <cstring>
@@ -51,6 +52,23 @@ void modules(const fs::path &folder) {
     write(folder, "type-" + name, carrier(descriptor(one), {}));
   }
   write(folder, "nothing", carrier(descriptor({}), {}));
+}
+
+void libraries(const fs::path &folder) {
+  write(folder, "test", library(descriptor(withVariant(testModuleSpec(), "avx2"))));
+  write(folder, "seed", library(descriptor(withVariant(seedModule(), ""))));
+  ModuleSpec arm = seedModule();
+  arm.variants = {{METATE_ARCH_AARCH64, 0, METATE_FORMAT_SHARED_OBJECT, "generic", ""}};
+  write(folder, "aarch64", library(descriptor(arm), 183));
+  for (auto &[name, blob] : seedTypes()) {
+    ModuleSpec one;
+    one.name = name;
+    one.types = {{name, blob}};
+    write(folder, "type-" + name, library(descriptor(withVariant(one, ""))));
+  }
+  ModuleSpec nothing;
+  nothing.name = "nothing";
+  write(folder, "nothing", library(descriptor(nothing)));
 }
 
 void descriptors(const fs::path &folder) {
@@ -249,6 +267,7 @@ int main(int count, char **words) {
   }
   fs::path folder = words[1];
   modules(folder / "module");
+  libraries(folder / "library");
   descriptors(folder / "descriptor");
   for (auto &[name, blob] : seedTypes())
     for (uint32_t active : {0u, 3u, 20u})

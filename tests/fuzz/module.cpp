@@ -2,9 +2,7 @@
 // right, so that the checks behind the hash are reached; whatever opens is then described in every
 // way there is. Code is mapped only when it is the test module's own: a payload that is the text
 // `codeMark` stands for it, because mapping invented machine code could do anything.
-#include "harness.h"
-
-#include "metate-run/common.h"
+#include "carriers.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -29,10 +27,6 @@ const Bytes &testCode() {
     return found;
   }();
   return code;
-}
-
-bool fits(uint64_t offset, uint64_t bytes, uint64_t size) {
-  return offset <= size && bytes <= size - offset;
 }
 
 struct File {
@@ -60,34 +54,11 @@ struct File {
   }
 };
 
-// Sizes, versions and hashes from the inside out: types, descriptor. Returns the descriptor or NULL.
-// Versions too, so that a corpus outlives a new one.
+// Makes what the file holds right, from the inside out. Returns the descriptor or NULL.
 metate_descriptor *sealInside(File &file) {
-  if (!file.inside(0) || file.sections[0].offset % 8 ||
-      file.sections[0].bytes < sizeof(metate_descriptor))
+  if (!file.inside(0) || file.sections[0].offset % 8)
     return nullptr;
-  uint8_t *start = file.sectionData(0);
-  uint64_t size = file.sections[0].bytes;
-  auto *descriptor = reinterpret_cast<metate_descriptor *>(start);
-  uint32_t offset = descriptor->types.offset;
-  for (uint32_t i = 0; i < descriptor->types.count && i < 64; ++i) {
-    uint64_t record = offset + uint64_t(i) * sizeof(metate_type_info);
-    if (!fits(record, sizeof(metate_type_info), size))
-      break;
-    metate_type_info type;
-    std::memcpy(&type, start + record, sizeof type);
-    if (fits(type.offset, type.bytes, size) && type.bytes >= sizeof(metate_tree_type) &&
-        type.offset >= sizeof(metate_descriptor)) {
-      std::memcpy(start + type.offset + offsetof(metate_tree_type, bytes), &type.bytes, 4);
-      const uint32_t version = METATE_ABI_VERSION;
-      std::memcpy(start + type.offset + offsetof(metate_tree_type, abi_version), &version, 4);
-      test::sealType(start + type.offset, type.bytes);
-    }
-  }
-  descriptor->bytes = uint32_t(size);
-  descriptor->abi_version = METATE_ABI_VERSION;
-  test::sealDescriptor(start, size);
-  return descriptor;
+  return sealDescriptorAt(file.sectionData(0), file.sections[0].bytes);
 }
 
 // Puts the test module's code where the last section is the mark. The code's own copy of the
@@ -112,28 +83,6 @@ bool insertCode(File &file, const metate_descriptor &descriptor, bool foreign) {
   file.find();
   file.sections[last].offset = offset;
   file.sections[last].bytes = code.size();
-  return true;
-}
-
-// Returns whether the file opened.
-bool describe(const Host &device, const Bytes &bytes, uint64_t seed) {
-  test::Exact file(bytes.data(), bytes.size());
-  metate_module *module = nullptr;
-  metate_status status = metate_module_open_bytes(device.get(), file.data, file.bytes,
-                                                  METATE_MODULE_QUERY_ONLY, &module);
-  requireReason(status, "open");
-  if ((metate_module_verify(file.data, file.bytes) == METATE_OK) != (status == METATE_OK))
-    finding("verify and open disagree: %s", metate_last_error());
-  if (status != METATE_OK)
-    return false;
-  test::Random random(seed);
-  requireEmpty(test::exercise(module, random));
-  require(metate_module_close(module), "close");
-  tool::File shown;
-  shown.bytes = file.bytes;
-  shown.words.resize(file.bytes / 8 + 1);
-  std::memcpy(shown.words.data(), file.data, file.bytes);
-  tool::showModule(shown);
   return true;
 }
 
@@ -170,9 +119,7 @@ void map(const Host &device, const Bytes &file) {
 } // namespace
 
 extern "C" int LLVMFuzzerInitialize(int *, char ***) {
-  // What inspect prints is formatted and thrown away.
-  if (!std::freopen("/dev/null", "w", stdout))
-    finding("/dev/null cannot be opened");
+  silence();
   return 0;
 }
 
