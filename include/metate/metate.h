@@ -62,10 +62,11 @@ typedef struct metate_variant_description {
   const char *triple;
 } metate_variant_description;
 
-/* A .metate file. The whole file is verified before anything in it is used. */
+/* A .metate file, or a shared object with a module in it (metate/abi/library.h). The whole file is verified before anything in it
+ * is used; only then the system loads code of it. */
 METATE_API metate_status metate_module_open_file(metate_device *device, const char *path,
                                                  uint32_t flags, metate_module **module);
-/* The bytes of a .metate file; they may go away after the call. */
+/* The bytes of such a file; they may go away after the call. */
 METATE_API metate_status metate_module_open_bytes(metate_device *device, const void *bytes,
                                                   uint64_t count, uint32_t flags,
                                                   metate_module **module);
@@ -74,7 +75,7 @@ METATE_API metate_status metate_module_open_bytes(metate_device *device, const v
 METATE_API metate_status metate_module_open_static(metate_device *device, const void *descriptor,
                                                    uint64_t bytes, const metate_entry *entries,
                                                    uint32_t entry_count, metate_module **module);
-/* Checks the bytes of a .metate file without opening it. */
+/* Checks the bytes of such a file without opening it. */
 METATE_API metate_status metate_module_verify(const void *bytes, uint64_t count);
 METATE_API metate_status metate_module_describe(const metate_module *module,
                                                 metate_module_info *info);

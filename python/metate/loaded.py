@@ -15,10 +15,11 @@ from metate_native import _runtime
 from . import runtime
 from .argument_packs import ArgPack
 from .errors import CallError_, RuntimeLookupError_, RuntimeTypeError_
+from .session import Session
 from .struct_types import Struct
 from .tree_instances import type_from_handle
 
-MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) wrote
+MODULE_FILES = ("module.metate", "module.so")  # the file's name in a folder that save(output_dir=) wrote
 _TREE = 4  # metate_argument_kind: METATE_ARGUMENT_TREE
 _DERIVATIVES = {"grad": (1, "grad"), "fwd": (2, "dual")}  # attribute of a kernel -> metate_derivative, of an argument
 
@@ -130,6 +131,11 @@ class LoadedKernel:
                 raise RuntimeTypeError_(f"{what}, got {type(memory).__name__}")
         result = self._dispatcher.launch_with([pools.get(name) for name in names], *given)
         return result if self._result_paths is None else _rebuilt(self._result_paths, list(_as_tuple(result)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its arguments, in order; a struct is one."""
+        return tuple(self._parts.names)
 
     def _given(self, arguments, keywords):
         """One argument for each parameter."""
@@ -294,6 +300,12 @@ class LoadedModule:
                     self.kernels[name]._is_derivative(partner)
         self.graphs = {name: kernel for name, kernel in self.kernels.items() if isinstance(kernel, LoadedGraph)}
 
+    def session(self, name: str) -> Session:
+        """A kernel or a graph to be run by steps: set_input, run, get_output. Raises RuntimeLookupError_."""
+        if name not in self.kernels:
+            raise RuntimeLookupError_(f"module '{self.name}' has no kernel '{name}'; {self._offers()}")
+        return Session(self.kernels[name])
+
     def __getattr__(self, name):
         for table in ("kernels", "types"):
             found = self.__dict__.get(table, {}).get(name)
@@ -322,5 +334,6 @@ def load(path) -> LoadedModule:
     """
     file = pathlib.Path(os.fspath(path))
     if file.is_dir():
-        file = file / MODULE_FILE
+        found = [file / name for name in MODULE_FILES if (file / name).is_file()]
+        file = found[0] if found else file / MODULE_FILES[0]
     return LoadedModule(_runtime.Module.open_file(runtime.device(), str(file)))
