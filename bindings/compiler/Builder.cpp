@@ -440,6 +440,12 @@ void bindBuilder(nb::module_ &module) {
           nb::arg("kernel"), nb::arg("mode"), nb::arg("primal"),
           "Says whose derivative a kernel of the module is; mode: 'reverse' or 'forward'.")
       .def(
+          "document",
+          [](SourceModule &self, const std::string &kernel, const std::string &text) {
+            self.document(kernel, text);
+          },
+          nb::arg("kernel"), nb::arg("text"), "Says what the user wrote of a kernel of the module.")
+      .def(
           "parse",
           [](SourceModule &self, const std::string &text) {
             std::string error = self.parse(text);

@@ -205,6 +205,19 @@ class Module:
             )
         return self.add_kernel(graph.kernel, template_args, name, may_alias=may_alias)
 
+    def add_function(self, function: Any, name: str | None = None) -> Module:
+        """Adds a real function under a name, by default its own: for hosts it is a kernel that calls it once.
+
+        Args:
+            function: what ``@mt.real_func`` made. Its parameters are annotated with what a host gives (values, arrays,
+                trees), and so is its result.
+            name: the function's name in the module.
+        Raises RuntimeTypeError_, RuntimeValueError_.
+        """
+        from .function_kernel import kernel_of
+
+        return self.add_kernel(kernel_of(function), None, name)
+
     def run_optimizations(self, level: int = 2) -> Module:
         """Sets how hard the compiler tries, 0 to 3, as a C compiler's -O; default 2. Raises RuntimeValueError_."""
         if level not in (0, 1, 2, 3) or isinstance(level, bool):
@@ -238,6 +251,8 @@ class Module:
             hidden = _renamed(kernel, kernel_name).import_into(
                 module, parameters, may_alias, debug=self._options["debug"], asserts=self._options["asserts"] or None
             )
+            if text := documentation_of(kernel):
+                module.document(kernel_name, text)
             for type_name, type_ in self._names_of_hidden(named, kernel_name, hidden):
                 module.add_named_type(type_name, str(type_))
                 named[type_name] = type_
@@ -347,6 +362,14 @@ class Module:
 
 
 ModuleBuilder = ModuleBilder = Module  # the RFC's names, the second as its listing has it
+
+
+def documentation_of(kernel) -> str:
+    """A kernel's docstring, as hosts of the module are shown it; empty of one without, and of a graph."""
+    import inspect
+
+    function = getattr(kernel.source, "function", None)
+    return inspect.cleandoc(function.__doc__) if function is not None and function.__doc__ else ""
 
 
 def _renamed(kernel, name: str):

@@ -24,6 +24,10 @@ Nested = _nested.build()
 
 @mt.kernel
 def axpy(a: mt.f32, x: mt.types.ndarray(dtype=mt.f32, ndim=1), y: mt.types.ndarray(dtype=mt.f32, ndim=1)):
+    """Adds a multiple of x to y.
+
+    Both are as long as x: what y has beyond it stays as it is.
+    """
     for i in range(x.shape[0]):
         y[i] = a * x[i] + y[i]
 

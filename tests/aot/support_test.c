@@ -228,10 +228,117 @@ static void check_calls(void) {
     fail("expected at least 5000 of the calls to get through", (double)entered);
 }
 
+/* ---- sessions: the same arguments, set one by one in any order, over memory of exactly the bytes that are asked for ---- */
+
+static int64_t references;
+int32_t TVMFFIObjectIncRef(void *object);
+int32_t TVMFFIObjectDecRef(void *object);
+int32_t TVMFFIObjectIncRef(void *object) {
+  ++((uint64_t *)object)[0];
+  ++references;
+  return 0;
+}
+int32_t TVMFFIObjectDecRef(void *object) {
+  --((uint64_t *)object)[0];
+  --references;
+  return 0;
+}
+
+static metate_ffi_any of_text(const char *text) {
+  metate_ffi_any value = {METATE_FFI_RAW_TEXT, 0, {.p = (void *)(uintptr_t)text}};
+  size_t length = strlen(text);
+  if (length > sizeof value.value || draw(2))
+    return value;
+  value.type_index = METATE_FFI_SMALL_TEXT;
+  value.padding = (uint32_t)length;
+  memcpy(&value.value, text, length);
+  return value;
+}
+
+static int32_t turned;
+static int32_t expect_code(int32_t code) {
+  if (code != 0 && code != -1)
+    fail("a session's call returns 0 or -1", code);
+  return code;
+}
+
+static void run_session(const metate_static_module *module, thing *things) {
+  const char *name = (const char *)head + kernel->name;
+  metate_ffi_any arguments[3] = {of_text(name)}, result = {0, 0, {0}};
+  if (metate_support_session_bytes(module, arguments, 1, &result))
+    fail("the bytes of a session", 0);
+  const int64_t wanted = result.value.i, given = draw(20) ? wanted : (int64_t)draw(300);
+  metate_dl_tensor memory = {.data = aligned_alloc(8, (size_t)(given / 8 + 1) * 8),
+                             .device_type = METATE_DL_CPU,
+                             .ndim = 1,
+                             .code = METATE_DL_UINT,
+                             .bits = 8,
+                             .lanes = 1,
+                             .shape = &given};
+  memset(memory.data, (int)draw(256), (size_t)(given / 8 + 1) * 8);
+  arguments[0] = (metate_ffi_any){METATE_FFI_DLTENSOR, 0, {.p = &memory}};
+  arguments[1] = of_text(name);
+  int32_t code = expect_code(metate_support_session_open(module, arguments, 2, &result));
+  if ((code == 0) != (given >= wanted))
+    fail("a session opens in as many bytes as it needs", (double)given);
+  if (code == 0) {
+    for (uint32_t k = 0; k < kernel->argument_count; ++k) {
+      uint32_t index = (uint32_t)draw(20) ? k : (uint32_t)draw(kernel->argument_count);
+      arguments[1] = of_text(draw(40) ? (const char *)head + info_at(index)->name : "no argument");
+      arguments[2] = things[index].any;
+      expect_code(metate_support_session_set_input(module, arguments, 3, &result));
+    }
+    if (draw(2)) { /* it is moved */
+      void *moved = aligned_alloc(8, (size_t)(given / 8 + 1) * 8);
+      memcpy(moved, memory.data, (size_t)given);
+      memset(memory.data, 0, (size_t)given);
+      free(memory.data);
+      memory.data = moved;
+    }
+    turned += expect_code(metate_support_session_run(module, arguments, 1, &result)) == 0;
+    for (uint32_t k = 0; k < kernel->argument_count; ++k) {
+      arguments[1] = of_text((const char *)head + info_at(k)->name);
+      if (expect_code(metate_support_session_get_output(module, arguments, 2, &result)) == 0 &&
+          result.type_index == METATE_FFI_TENSOR)
+        TVMFFIObjectDecRef(result.value.p);
+    }
+    if (draw(2))
+      expect_code(metate_support_session_run(module, arguments, 1, &result));
+    if (metate_support_session_close(module, arguments, 1, &result))
+      fail("closing a session", 0);
+  }
+  if (references)
+    fail("as many references as before", (double)references);
+  free(memory.data);
+}
+
+static void check_sessions(void) {
+  metate_entry entries[64];
+  metate_static_module module = levels_module;
+  for (uint32_t k = 0; k < module.entry_count; ++k)
+    entries[k] = entry;
+  module.entries = entries;
+  for (int turn = 0; turn < 30000; ++turn) {
+    thing things[16];
+    do
+      kernel = (const metate_kernel_info *)((const char *)head + head->kernels.offset) +
+               draw(head->kernels.count);
+    while (kernel->flags & METATE_KERNEL_SLICE);
+    for (uint32_t k = 0; k < kernel->argument_count; ++k)
+      make_thing(&things[k], info_at(k));
+    run_session(&module, things);
+    for (uint32_t k = 0; k < kernel->argument_count; ++k)
+      free(things[k].data);
+  }
+  if (turned < 1000)
+    fail("expected at least 1000 of the sessions to run", turned);
+}
+
 int main(int argc, char **argv) {
   state = argc > 1 ? strtoull(argv[1], NULL, 10) | 1 : 1;
   check_halves();
   check_calls();
+  check_sessions();
   printf("ok: %llu calls\n", (unsigned long long)entered);
   return 0;
 }

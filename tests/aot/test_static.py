@@ -30,6 +30,7 @@ OUTPUTS = [("y", "f4", 100), ("turned", "f4", (50, 3)), ("weight", "f4"), ("tota
 HOST = [HERE / f"levels_{part}.c" for part in ("host", "packed", "standard")]
 SANITIZE = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 ABI = [f"-I{ROOT / 'abi'}"]
+SESSION = ("bytes", "open", "set_input", "run", "get_output", "close")
 COMPILERS = [name for name in ("gcc", "clang-22") if shutil.which(name)]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
@@ -141,7 +142,7 @@ def test_the_support_code_under_address_sanitizer(built, tmp_path, rng):
     """The packed level's own code, compiled with the sanitizer instead of linked from the object."""
     support = ROOT / "compiler" / "metate" / "Module" / "Support"
     objects = []
-    for name in ("Block", "Packed"):
+    for name in ("Block", "Packed", "Session"):
         objects.append(tmp_path / f"{name}.o")
         run("clang-22", "-std=c11", "-O1", *SANITIZE, "-Wall", "-Wextra", "-Werror",
             f"-I{ROOT / 'compiler'}", *ABI, f"-I{ROOT / 'protocol'}", "-c", support / f"{name}.c", "-o", objects[-1])  # fmt: skip
@@ -214,11 +215,14 @@ def test_only_the_entries_are_visible(built):
     names = {line.split()[0] for line in symbols if line}
     own = {"axpy", "total", "scalars", "turn", "paint", "weight", "positive", "untouched", "rotate", "push", "report"}
     types = {"sparse", "filled", "large", "nested"}
-    assert names == {"levels_module"} | {f"levels_{k}" for k in own} | {f"__tvm_ffi_levels_{k}" for k in own} | {
+    sessions = {f"__tvm_ffi_levels_session_{k}" for k in SESSION}
+    assert names == {"levels_module"} | sessions | {f"levels_{k}" for k in own} | {f"__tvm_ffi_levels_{k}" for k in own} | {
         f"levels_{t}_reset" for t in types
     }
-    undefined = run("llvm-nm-22", "--undefined-only", "-P", built / "levels.o").split("\n")
-    assert {line.split()[0] for line in undefined if line} <= {"memcpy", "memset", "TVMFFIErrorSetRaisedFromCStr"}
+    undefined = [line.split()[:2] for line in run("llvm-nm-22", "--undefined-only", "-P", built / "levels.o").splitlines()]
+    assert {name for name, letter in undefined if letter == "U"} == {"memcpy", "memset"}
+    assert {name for name, letter in undefined if letter == "w"} == {
+        "TVMFFIErrorSetRaisedFromCStr", "TVMFFIObjectIncRef", "TVMFFIObjectDecRef", "dlsym"}  # fmt: skip
 
 
 def test_two_modules_in_one_program(built, tmp_path):
@@ -278,12 +282,12 @@ def test_what_cannot_be_saved_is_named(tmp_path):
     module = mt.aot.Module().add_kernel(kernels.axpy)
     with pytest.raises(CompilationError, match=r"module 'my-module': its name begins the name of every C function.*pass name="):
         module.save(tmp_path / "my-module.o")
-    with pytest.raises(RuntimeValueError_, match=r"save: emit: expected one of metate, o, a, got 'exe'"):
+    with pytest.raises(RuntimeValueError_, match=r"save: emit: expected one of metate, so, o, a, got 'exe'"):
         module.save(tmp_path / "ab", emit="exe")
     with pytest.raises(RuntimeValueError_, match=r"emit: expected 'o' for a \.o file, got 'metate'"):
         module.save(tmp_path / "ab.o", emit="metate")
-    with pytest.raises(RuntimeValueError_, match=r"save: \.so files cannot be made: expected \.metate, \.o or \.a"):
-        module.save(tmp_path / "ab.so")
+    with pytest.raises(RuntimeValueError_, match=r"save: \.dll files cannot be made: expected \.metate, \.so, \.o or \.a"):
+        module.save(tmp_path / "ab.dll")
     with pytest.raises(CompilationError, match="kernel 'module': the C name 'clash_module' stands for something else already"):
         mt.aot.Module(name="clash").add_kernel(kernels.axpy, "module").save(tmp_path / "clash.o")
     assert list(tmp_path.iterdir()) == []

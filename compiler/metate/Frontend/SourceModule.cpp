@@ -79,6 +79,11 @@ void SourceModule::addDerived(StringRef kernel, StringRef mode, StringRef primal
   DerivedOp::create(builder, op().getLoc(), kernel, mode, primal);
 }
 
+void SourceModule::document(StringRef kernel, StringRef text) {
+  SymbolTable::lookupSymbolIn(op(), kernel)
+      ->setAttr(mark::documentation, StringAttr::get(&ownContext, text));
+}
+
 std::string SourceModule::verify() {
   bool isValid = false;
   std::string errors = collectErrors(&ownContext, [&] { isValid = succeeded(mlir::verify(op())); });

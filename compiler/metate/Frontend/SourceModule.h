@@ -31,6 +31,8 @@ public:
   std::string addNamedType(llvm::StringRef name, llvm::StringRef type);
   /// Says that a kernel of the module is the derivative of another one, in a mode of Derivative.h.
   void addDerived(llvm::StringRef kernel, llvm::StringRef mode, llvm::StringRef primal);
+  /// What the user wrote of a kernel of the module.
+  void document(llvm::StringRef kernel, llvm::StringRef text);
   /// Parses a tree type; a null type and the reason in `error` if it is none.
   TreeType parseTree(llvm::StringRef text, std::string &error);
   /// An empty string if the verifiers accept the module, else their messages.

@@ -243,8 +243,9 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
     kernel.flags |= METATE_KERNEL_HAS_RESULT;
   if (auto location = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
     kernel.source = uint32_t(texts.size());
+    auto documentation = op->getAttrOfType<StringAttr>(mark::documentation);
     texts.push_back({strings.add(location.getFilename()), location.getLine(), location.getColumn(),
-                     strings.add(op.getSymName())});
+                     documentation ? strings.add(documentation) : 0});
   }
   kernel.signature =
       signatureOf(op.getSymName(), ArrayRef(arguments).drop_front(kernel.first_argument),

@@ -141,6 +141,20 @@ StringRef metate::staticScalar(uint32_t dtype) {
   return names[dtype <= METATE_DTYPE_LAST ? dtype : 0];
 }
 
+bool StaticKernel::returnsScalar() const {
+  auto isResult = [](const metate_argument_info &info) {
+    return info.flags & METATE_ARGUMENT_RESULT;
+  };
+  return llvm::count_if(arguments, isResult) == 1 && isResult(arguments.back()) &&
+         arguments.back().rank == 0;
+}
+
+StringRef StaticModule::documentation(const StaticKernel &kernel) const {
+  if (kernel.info->source == METATE_NONE)
+    return "";
+  return text(table<metate_text>(header().texts)[kernel.info->source].text);
+}
+
 Error StaticModule::claim(const std::string &symbol, const std::string &of) {
   if (llvm::is_contained(symbols, symbol))
     return llvm::createStringError(of + ": the C name '" + symbol +
@@ -240,7 +254,10 @@ Error StaticModule::addKernels() {
                         "__tvm_ffi_" + (form == StaticForm::Library ? own : name + "_" + own),
                         {},
                         {}};
-    for (const std::string &symbol : {kernel.direct, kernel.packed})
+    llvm::SmallVector<std::string> symbolsOfIt = {kernel.direct, kernel.packed};
+    if (form == StaticForm::Library)
+      symbolsOfIt.append({packedMetadataPrefix + own, packedDocumentationPrefix + own});
+    for (const std::string &symbol : symbolsOfIt)
       if (Error error = claim(symbol, of))
         return error;
     if (Error error = addParameters(kernel))
@@ -252,6 +269,18 @@ Error StaticModule::addKernels() {
         ("'" + text(kernels[one.primal].info->name) + "' in " +
          (one.mode == METATE_DERIVATIVE_REVERSE ? "reverse" : "forward"))
             .str());
+  return Error::success();
+}
+
+Error StaticModule::addSessions() {
+  static constexpr StringRef calls[] = {"bytes", "open", "set_input", "run", "get_output", "close"};
+  std::string prefix = "__tvm_ffi_" + (form == StaticForm::Library ? "" : name + "_") + "session_";
+  for (StringRef call :
+       header().kernels.count ? llvm::ArrayRef(calls) : llvm::ArrayRef<StringRef>()) {
+    sessions.push_back({call, prefix + call.str()});
+    if (Error error = claim(sessions.back().symbol, "sessions"))
+      return error;
+  }
   return Error::success();
 }
 
@@ -267,7 +296,13 @@ Expected<StaticModule> StaticModule::get(StringRef descriptor, StaticForm form) 
         "digits and underscores: name the file so, or pass name= to the module");
   if (Error error = module.claim(module.moduleSymbol(), "module"))
     return std::move(error);
+  // What tvm-ffi reads of a library for purposes of its own.
+  if (form == StaticForm::Library)
+    module.symbols.insert(module.symbols.end(),
+                          {"__tvm_ffi__library_ctx", "__tvm_ffi__library_bin"});
   if (Error error = module.addTypes())
+    return std::move(error);
+  if (Error error = module.addSessions())
     return std::move(error);
   if (Error error = module.addKernels())
     return std::move(error);

@@ -45,6 +45,10 @@ enum class StaticForm {
   Library ///< a shared object of its own: packed entries have their kernels' names, as tvm-ffi looks for them
 };
 
+/// Before a kernel's name: functions that tvm-ffi asks for texts on it.
+inline const std::string packedMetadataPrefix = "__tvm_ffi__metadata_";
+inline const std::string packedDocumentationPrefix = "__tvm_ffi__doc_";
+
 struct StaticKernel {
   const metate_kernel_info *info;
   llvm::ArrayRef<metate_argument_info> arguments;
@@ -54,6 +58,9 @@ struct StaticKernel {
       packed; ///< symbol of the packed entry: __tvm_ffi_MODULE_KERNEL, of a library __tvm_ffi_KERNEL
   std::vector<StaticParameter> parameters;
   std::vector<std::string> primals; ///< "'KERNEL' in reverse": whose derivative it is
+
+  /// Its one result is a scalar, which packed calls return.
+  bool returnsScalar() const;
 };
 
 struct StaticType {
@@ -61,6 +68,12 @@ struct StaticType {
   const metate_type_info *info;
   const metate_tree_type *blob;
   uint64_t bytes = 0; ///< of a block with natural capacities; 0: too large for one
+};
+
+/// One of the packed calls that run a kernel by steps (Support/Session.c).
+struct StaticSession {
+  llvm::StringRef call; ///< "set_input"
+  std::string symbol;
 };
 
 /// A module as C sees it. Borrows the descriptor, which is aligned to 8.
@@ -74,6 +87,7 @@ public:
   llvm::StringRef descriptor;
   std::vector<StaticKernel> kernels;
   std::vector<StaticType> types;
+  std::vector<StaticSession> sessions; ///< none of a module without kernels
 
   const metate_descriptor &header() const {
     return *reinterpret_cast<const metate_descriptor *>(descriptor.data());
@@ -82,6 +96,8 @@ public:
     return offset ? llvm::StringRef(descriptor.data() + offset) : llvm::StringRef();
   }
   std::string moduleSymbol() const { return name + "_module"; }
+  /// What the program's author wrote of a kernel; "" where that is nothing.
+  llvm::StringRef documentation(const StaticKernel &kernel) const;
 
 private:
   template <typename Record> llvm::ArrayRef<Record> table(metate_table where) const {
@@ -89,6 +105,7 @@ private:
   }
   llvm::Error addTypes();
   llvm::Error addKernels();
+  llvm::Error addSessions();
   llvm::Error addParameters(StaticKernel &kernel);
   llvm::Error claim(const std::string &symbol, const std::string &of);
   std::vector<std::string> symbols;
@@ -109,6 +126,9 @@ std::string staticMembers(const StaticType &type);
 
 /// The generated header's text. `math`: the object calls functions of libm.
 std::string staticHeader(const StaticModule &module, bool math);
+
+/// What tvm-ffi is told of a packed entry, as JSON.
+std::string packedMetadata(const StaticModule &module, const StaticKernel &kernel);
 
 /// An object with the entries of all levels; `entries` are the symbols of the kernels' code, which
 /// it leaves undefined and hidden.

@@ -31,8 +31,12 @@ using namespace metate;
   }
 METATE_SUPPORT_CODE(Block_x86_64)
 METATE_SUPPORT_CODE(Packed_x86_64)
+METATE_SUPPORT_CODE(Session_x86_64)
+METATE_SUPPORT_CODE(Describe_x86_64)
 METATE_SUPPORT_CODE(Block_aarch64)
 METATE_SUPPORT_CODE(Packed_aarch64)
+METATE_SUPPORT_CODE(Session_aarch64)
+METATE_SUPPORT_CODE(Describe_aarch64)
 
 namespace {
 /// Writes the entries into one module.
@@ -47,11 +51,13 @@ public:
 
 private:
   Constant *addDescriptor();
-  void addModule(Constant *descriptor, ArrayRef<Function *> entries);
+  GlobalVariable *addModule(Constant *descriptor, ArrayRef<Function *> entries);
   void addReset(const StaticType &type, Constant *descriptor);
   void addDirect(const StaticKernel &kernel, Function *entry);
   void addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
                  Constant *descriptor);
+  void addText(const Twine &name, StringRef text);
+  void addSession(const StaticSession &session, GlobalVariable *own);
   void pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *function, Value *slots);
   Value *extended(IRBuilder<> &builder, Value *value, uint32_t dtype);
   Type *scalarType(uint32_t dtype);
@@ -138,7 +144,7 @@ Constant *Writer::addDescriptor() {
 }
 
 /// `struct metate_static_module` of the header.
-void Writer::addModule(Constant *descriptor, ArrayRef<Function *> entries) {
+GlobalVariable *Writer::addModule(Constant *descriptor, ArrayRef<Function *> entries) {
   SmallVector<Constant *> list(entries.begin(), entries.end());
   ArrayType *tableType = ArrayType::get(pointer, list.size());
   auto *table = new GlobalVariable(module, tableType, true, GlobalValue::InternalLinkage,
@@ -146,8 +152,8 @@ void Writer::addModule(Constant *descriptor, ArrayRef<Function *> entries) {
   Constant *fields[] = {descriptor, ConstantInt::get(i64, description.descriptor.size()), table,
                         ConstantInt::get(i32, list.size()), ConstantInt::get(i32, 0)};
   Constant *value = ConstantStruct::getAnon(fields);
-  new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage, value,
-                     description.moduleSymbol());
+  return new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage, value,
+                            description.moduleSymbol());
 }
 
 void Writer::addReset(const StaticType &type, Constant *descriptor) {
@@ -245,6 +251,30 @@ void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *en
                           function->getArg(1), function->getArg(2), function->getArg(3)}));
 }
 
+/// A function by tvm-ffi's convention that gives a text.
+void Writer::addText(const Twine &name, StringRef text) {
+  Function *function =
+      define(name.str(), FunctionType::get(i32, {pointer, pointer, i32, pointer}, false));
+  IRBuilder<> builder(&function->getEntryBlock());
+  Constant *bytes = ConstantDataArray::getString(context, text);
+  auto *variable = new GlobalVariable(module, bytes->getType(), true, GlobalValue::InternalLinkage,
+                                      bytes, "text");
+  builder.CreateRet(
+      builder.CreateCall(support("metate_support_give_text", i32, {pointer, i64, pointer}),
+                         {variable, ConstantInt::get(i64, text.size()), function->getArg(3)}));
+}
+
+/// One of the calls of Support/Session.c, over this module.
+void Writer::addSession(const StaticSession &session, GlobalVariable *own) {
+  Function *function =
+      define(session.symbol, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false));
+  IRBuilder<> builder(&function->getEntryBlock());
+  builder.CreateRet(
+      builder.CreateCall(support(("metate_support_session_" + session.call).str(), i32,
+                                 {pointer, pointer, i32, pointer}),
+                         {own, function->getArg(1), function->getArg(2), function->getArg(3)}));
+}
+
 void Writer::run(ArrayRef<StringRef> names) {
   Constant *descriptor = addDescriptor();
   SmallVector<Function *> entries;
@@ -255,12 +285,20 @@ void Writer::run(ArrayRef<StringRef> names) {
     entry->setDSOLocal(true);
     entries.push_back(entry);
   }
-  addModule(descriptor, entries);
+  GlobalVariable *own = addModule(descriptor, entries);
+  for (const StaticSession &session : description.sessions)
+    addSession(session, own);
   for (const StaticType &type : description.types)
     addReset(type, descriptor);
   for (auto [number, kernel] : enumerate(description.kernels)) {
     addDirect(kernel, entries[number]);
     addPacked(kernel, unsigned(number), entries[number], descriptor);
+    if (description.form == StaticForm::Object)
+      continue;
+    std::string name = description.text(kernel.info->name).str();
+    addText(packedMetadataPrefix + name, packedMetadata(description, kernel));
+    if (StringRef text = description.documentation(kernel); !text.empty())
+      addText(packedDocumentationPrefix + name, text);
   }
 }
 
@@ -271,8 +309,13 @@ Expected<std::string> metate::staticCode(const StaticModule &description,
   Module module(description.name, context);
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple());
-  for (StringRef code : arm ? std::array{Block_aarch64(), Packed_aarch64()}
-                            : std::array{Block_x86_64(), Packed_x86_64()}) {
+  SmallVector<StringRef> support = {arm ? Block_aarch64() : Block_x86_64(),
+                                    arm ? Packed_aarch64() : Packed_x86_64()};
+  if (!description.sessions.empty())
+    support.push_back(arm ? Session_aarch64() : Session_x86_64());
+  if (description.form == StaticForm::Library)
+    support.push_back(arm ? Describe_aarch64() : Describe_x86_64());
+  for (StringRef code : support) {
     Expected<std::unique_ptr<Module>> part =
         parseBitcodeFile(MemoryBufferRef(code, "support"), context);
     if (!part)

@@ -260,6 +260,10 @@ static void writeKernel(llvm::raw_ostream &out, const StaticModule &module,
   for (llvm::StringRef primal : kernel.primals)
     out << " The derivative of " << primal << " mode.";
   out << "\n";
+  llvm::SmallVector<StringRef> lines;
+  module.documentation(kernel).split(lines, '\n');
+  for (StringRef line : module.documentation(kernel).empty() ? llvm::ArrayRef<StringRef>() : lines)
+    out << (" *   " + comment(line)) << "\n";
   for (const StaticParameter &parameter : kernel.parameters)
     if (parameter.kind == StaticParameter::Itself)
       out << " *   " << comment(describe(module, kernel, parameter, types)) << "\n";
@@ -272,6 +276,20 @@ static void writeKernel(llvm::raw_ostream &out, const StaticModule &module,
       << "(void *self, const void *arguments, int32_t count,\n            void *result);\n";
 }
 
+static void writeSessions(llvm::raw_ostream &out, const StaticModule &module) {
+  if (module.sessions.empty())
+    return;
+  out << "\n/* A kernel run by steps, by the names of its arguments, by the same convention. What "
+         "is kept "
+         "between\n * the calls lies in `memory`, an array of u8 that is aligned to 8 bytes: "
+         "bytes(kernel) "
+         "says how\n * many, open(memory, kernel), set_input(memory, name, value), run(memory),\n"
+      << " * get_output(memory, name), close(memory). */\n";
+  for (const StaticSession &session : module.sessions)
+    out << "int32_t " << session.symbol
+        << "(void *self, const void *arguments, int32_t count,\n            void *result);\n";
+}
+
 std::string metate::staticHeader(const StaticModule &module, bool math) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -281,6 +299,7 @@ std::string metate::staticHeader(const StaticModule &module, bool math) {
   llvm::ArrayRef<metate_text> texts = module.table<metate_text>(module.header().texts);
   for (const StaticKernel &kernel : module.kernels)
     writeKernel(out, module, kernel, module.types, texts), writePools(out, module, kernel);
+  writeSessions(out, module);
   out << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return text;
 }

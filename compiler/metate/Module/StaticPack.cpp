@@ -92,7 +92,9 @@ static Expected<std::string> joined(const StaticModule &description, PayloadOp p
                                     ArrayRef<StringRef> objects, const PackOptions &options) {
   if (description.form == StaticForm::Object)
     return linkRelocatable(objects, options.strip);
-  static constexpr StringRef optional[] = {"TVMFFIErrorSetRaisedFromCStr"};
+  static constexpr StringRef optional[] = {"TVMFFIErrorSetRaisedFromCStr", "TVMFFIObjectIncRef",
+                                           "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
+                                           "dlsym"};
   std::string soname = description.name + ".so";
   SharedParts parts = {payload.getTriple(), objects, soname};
   parts.sanitizer = *parseSanitizer(payload.getSanitizer().value_or(""));

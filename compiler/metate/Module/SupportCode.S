@@ -3,8 +3,12 @@
         .section .rodata
 METATE_BITCODE(Block_x86_64)
 METATE_BITCODE(Packed_x86_64)
+METATE_BITCODE(Session_x86_64)
+METATE_BITCODE(Describe_x86_64)
 METATE_BITCODE(Block_aarch64)
 METATE_BITCODE(Packed_aarch64)
+METATE_BITCODE(Session_aarch64)
+METATE_BITCODE(Describe_aarch64)
         .global metateQuantisedBegin
         .hidden metateQuantisedBegin
 metateQuantisedBegin:

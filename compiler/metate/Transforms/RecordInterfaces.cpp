@@ -91,9 +91,11 @@ static void recordInterface(KernelOp kernel) {
     arguments.push_back(argumentOf(kernel, k));
   StringRef prefix = isGraph(kernel) ? StringRef(graphEntryPrefix) : "metate_entry_";
   std::string entry = (prefix + kernel.getSymName()).str();
-  InterfaceOp::create(builder, kernel.getLoc(), kernel.getSymName(), entry,
-                      builder.getArrayAttr(arguments), tasksOf(kernel), kernel.getMayAlias(),
-                      kernel.getDebug());
+  auto interface = InterfaceOp::create(builder, kernel.getLoc(), kernel.getSymName(), entry,
+                                       builder.getArrayAttr(arguments), tasksOf(kernel),
+                                       kernel.getMayAlias(), kernel.getDebug());
+  if (Attribute documentation = kernel->removeAttr(mark::documentation))
+    interface->setAttr(mark::documentation, documentation);
   SymbolTable::setSymbolName(kernel, entry);
 }
 

@@ -28,7 +28,7 @@
 // SYMBOLS-DAG: t metate_support_call_packed
 
 // ARM: Machine: EM_AARCH64
-// TWO: an object is for one target, got 2
+// TWO: such a file is for one target, got 2
 // UNKNOWN: emit: expected metate, so, o or h, got 'exe'
 
 !tree = !metate.tree<#metate.pointer<"i", [64], [#metate.dense<"i", [8], [#metate.place<"v" : f64>]>]>>

@@ -8,8 +8,20 @@
 #include "metate/Module/Support/Text.h"
 
 /* Not there in a process without libtvm_ffi: then the return value is all that a caller gets. */
+typedef void raise_text(const char *kind, const char *message);
 extern void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message)
     __attribute__((weak, visibility("default")));
+/* The C library's, where there is one with a loader. */
+extern void *dlsym(void *handle, const char *name) __attribute__((weak, visibility("default")));
+
+/* Of a library that came into the process after this code. */
+static inline void (*symbol_of_process(const char *name))(void) {
+  union {
+    void *address;
+    void (*function)(void);
+  } found = {dlsym ? dlsym(NULL, name) : NULL};
+  return found.function;
+}
 
 typedef struct call {
   const metate_descriptor *head;
@@ -19,27 +31,33 @@ typedef struct call {
   const metate_pool_info *pools;
 } call;
 
-static const char *string_of(const call *at, uint32_t offset) {
+/* Checks one argument and fills its slots (Packed.c). */
+int32_t metate_support_pack_argument(const call *at, uint32_t index, const metate_ffi_any *value);
+
+static inline const char *string_of(const call *at, uint32_t offset) {
   return offset ? (const char *)at->head + offset : "";
 }
 
-static const char *name_of(const call *at, uint32_t index) {
+static inline const char *name_of(const call *at, uint32_t index) {
   return string_of(at, at->infos[index].name);
 }
 
-static int32_t raise_error(const char *kind, const text *message) {
-  if (TVMFFIErrorSetRaisedFromCStr)
-    TVMFFIErrorSetRaisedFromCStr(kind, message->bytes);
+static inline int32_t raise_error(const char *kind, const text *message) {
+  raise_text *raise = TVMFFIErrorSetRaisedFromCStr;
+  if (!raise)
+    raise = (raise_text *)symbol_of_process("TVMFFIErrorSetRaisedFromCStr");
+  if (raise)
+    raise(kind, message->bytes);
   return -1;
 }
 
 /* "kernel 'run1'", "kernel 'run1' argument 0 'f': " */
-static void put_kernel(text *to, const call *at) {
+static inline void put_kernel(text *to, const call *at) {
   put(to, "kernel '");
   put(to, string_of(at, at->kernel->name));
   put(to, "'");
 }
-static void put_where(text *to, const call *at, uint32_t index) {
+static inline void put_where(text *to, const call *at, uint32_t index) {
   put_kernel(to, at);
   put(to, " argument ");
   put_unsigned(to, index);
@@ -48,11 +66,11 @@ static void put_where(text *to, const call *at, uint32_t index) {
   put(to, "': ");
 }
 
-static const metate_type_info *type_of(const call *at, const metate_argument_info *info) {
+static inline const metate_type_info *type_of(const call *at, const metate_argument_info *info) {
   return (const metate_type_info *)((const char *)at->head + at->head->types.offset) + info->type;
 }
 
-static void put_expected(text *to, const call *at, const metate_argument_info *info) {
+static inline void put_expected(text *to, const call *at, const metate_argument_info *info) {
   const char *dtype = number_of(info->dtype)->name;
   if (info->kind == METATE_ARGUMENT_TREE) {
     put(to, "the block of a tree of type '");
@@ -68,7 +86,7 @@ static void put_expected(text *to, const call *at, const metate_argument_info *i
   }
 }
 
-static void put_dl_type(text *to, const metate_dl_tensor *tensor) {
+static inline void put_dl_type(text *to, const metate_dl_tensor *tensor) {
   static const char *const letters[] = {"i", "u", "f", "handle", "bf", "c", "bool"};
   put(to, tensor->code <= METATE_DL_BOOL ? letters[tensor->code] : "type");
   if (tensor->code != METATE_DL_BOOL || tensor->bits != 8)
@@ -79,7 +97,7 @@ static void put_dl_type(text *to, const metate_dl_tensor *tensor) {
   }
 }
 
-static const metate_dl_tensor *tensor_in(const metate_ffi_any *value) {
+static inline const metate_dl_tensor *tensor_in(const metate_ffi_any *value) {
   if (value->type_index == METATE_FFI_DLTENSOR)
     return value->value.p;
   if (value->type_index == METATE_FFI_TENSOR && value->value.p)
@@ -88,11 +106,11 @@ static const metate_dl_tensor *tensor_in(const metate_ffi_any *value) {
 }
 
 /* Its first element; NULL has none at any offset. */
-static char *start_of(const metate_dl_tensor *tensor) {
+static inline char *start_of(const metate_dl_tensor *tensor) {
   return tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
 }
 
-static void put_got(text *to, const metate_ffi_any *value) {
+static inline void put_got(text *to, const metate_ffi_any *value) {
   const metate_dl_tensor *tensor = tensor_in(value);
   if (tensor) {
     put(to, "a ");
@@ -123,7 +141,7 @@ static void put_got(text *to, const metate_ffi_any *value) {
   }
 }
 
-static int32_t fail_type(const call *at, uint32_t index, const metate_ffi_any *value) {
+static inline int32_t fail_type(const call *at, uint32_t index, const metate_ffi_any *value) {
   text message = {.used = 0};
   put_where(&message, at, index);
   put(&message, "expected ");
@@ -133,7 +151,7 @@ static int32_t fail_type(const call *at, uint32_t index, const metate_ffi_any *v
   return raise_error("TypeError", &message);
 }
 
-static int32_t fail_value(const call *at, uint32_t index, const char *problem) {
+static inline int32_t fail_value(const call *at, uint32_t index, const char *problem) {
   text message = {.used = 0};
   put_where(&message, at, index);
   put(&message, problem);

@@ -174,7 +174,7 @@ static int32_t pack_tree(const call *at, uint32_t index, const metate_ffi_any *v
   return 0;
 }
 
-static int32_t pack(const call *at, uint32_t index, const metate_ffi_any *value) {
+int32_t metate_support_pack_argument(const call *at, uint32_t index, const metate_ffi_any *value) {
   switch (at->infos[index].kind) {
   case METATE_ARGUMENT_SCALAR:
     return pack_scalar(at, index, value);
@@ -373,7 +373,7 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
   if (count < 0 || (uint32_t)count != wanted + at.kernel->pool_count)
     return fail_count(&at, wanted, count);
   for (uint32_t k = 0; k < wanted; ++k)
-    if (pack(&at, k, &arguments[k]))
+    if (metate_support_pack_argument(&at, k, &arguments[k]))
       return -1;
   if ((at.kernel->flags & METATE_KERNEL_NO_ALIAS) && check_alias(&at))
     return -1;

@@ -37,8 +37,12 @@ enum {
   METATE_FFI_BOOL = 2,
   METATE_FFI_FLOAT = 3,
   METATE_FFI_POINTER = 4,
-  METATE_FFI_DLTENSOR = 7, /* value.p is a DLTensor * */
-  METATE_FFI_TENSOR = 70   /* value.p is an object, its DLTensor at METATE_FFI_HEADER_BYTES */
+  METATE_FFI_DLTENSOR = 7,    /* value.p is a DLTensor * */
+  METATE_FFI_RAW_TEXT = 8,    /* value.p is a C string */
+  METATE_FFI_SMALL_TEXT = 11, /* value holds it, `padding` says how long it is */
+  METATE_FFI_OBJECTS = 64,    /* from here on value.p is an object, whose references are counted */
+  METATE_FFI_TEXT = 65,       /* {address, bytes} at METATE_FFI_HEADER_BYTES */
+  METATE_FFI_TENSOR = 70      /* value.p is an object, its DLTensor at METATE_FFI_HEADER_BYTES */
 };
 #define METATE_FFI_HEADER_BYTES 24
 
@@ -90,6 +94,25 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
                                    metate_entry entry, metate_slot *slots, void **pools,
                                    const metate_ffi_any *arguments, int32_t count,
                                    metate_ffi_any *result);
+
+/* ---- sessions (Session.c) ---- */
+
+/* A kernel run by steps, by tvm-ffi's convention over a linked module; `memory` is the caller's, an array of bytes.
+ * session_bytes(kernel) -> how many; session_open(memory, kernel); session_set_input(memory, name, value); session_run(memory);
+ * session_get_output(memory, name) -> a value; session_close(memory). */
+#define METATE_SUPPORT_SESSION(name)                                                               \
+  int32_t metate_support_session_##name(const metate_static_module *module,                        \
+                                        const metate_ffi_any *arguments, int32_t count,            \
+                                        metate_ffi_any *result)
+METATE_SUPPORT_SESSION(bytes);
+METATE_SUPPORT_SESSION(open);
+METATE_SUPPORT_SESSION(set_input);
+METATE_SUPPORT_SESSION(run);
+METATE_SUPPORT_SESSION(get_output);
+METATE_SUPPORT_SESSION(close);
+
+/* A text as the result of a call, for tvm-ffi (Describe.c). Returns 0, or -1 in a process without libtvm_ffi. */
+int32_t metate_support_give_text(const char *text, uint64_t bytes, metate_ffi_any *result);
 
 #ifdef __cplusplus
 }
