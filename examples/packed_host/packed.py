@@ -1,6 +1,6 @@
 """Numbers of few bits, shipped: kernels on packed trees as a module, which the hosts beside this file run.
 
-    python examples/packed_host/packed.py --save [FOLDER]    FOLDER (out/) gets packed.metate, packed.o and packed.h
+    python examples/packed_host/packed.py --save [FOLDER]    FOLDER (out/) gets packed.metate, packed.so, packed.o and packed.h
 
 A cell of the world is one bit: 32 cells of a row are a word. A particle's numbers, 20 bytes in f32 and i32, take 12: two
 fixed-point coordinates and what kind it is share a word of 64 bits, and the two components of its velocity one of 32, with one
@@ -90,7 +90,7 @@ def save(folder):
     module = mt.aot.Module(targets=["native"], name="packed").add_type(World, "world").add_type(Particles, "particles")
     for kernel in (generation, living, advance, energy, heights):
         module.add_kernel(kernel)
-    return [module.save(folder / name) for name in ("packed.metate", "packed.o")]
+    return [module.save(folder / name) for name in ("packed.metate", "packed.so", "packed.o")]
 
 
 if __name__ == "__main__":

@@ -79,6 +79,25 @@ def test_life_in_c(folder, packed):
         cells = ((around == 3) | ((around == 2) & (cells == 1))).astype(np.uint32)
 
 
+def test_life_as_a_plug_in(folder, packed):
+    """A row of ten is the pentadecathlon: after a few generations it comes back every fifteen."""
+    run("gcc", "-std=c11", "-O1", *WARNINGS, "-Wconversion", f"-I{folder}", EXAMPLE / "plugin.c", "-ldl", "-o", folder / "plugin")
+    said = [int(word) for word in run(folder / "plugin", folder / "packed.so", 40).split()]
+    now, next_ = packed.World.new(), packed.World.new()
+    cells = np.zeros((24, 64), np.uint32)
+    cells[12, 20:30] = 1
+    now.alive.from_numpy(cells)
+    for alive in said:
+        assert alive == packed.living(now)
+        packed.generation(now, next_)
+        now, next_ = next_, now
+    assert len(said) == 41 and said[0] == 10 and said[10:25] == said[25:40]
+    needed = run("ldd", folder / "plugin")
+    assert "metate" not in needed and "packed" not in needed
+    done = subprocess.run([folder / "plugin", folder / "packed.o", "3"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("packed_plugin: ")
+
+
 def beginning(packed):
     """As particles.cpp makes it."""
     i = np.arange(packed.PARTICLES, dtype=float)
