@@ -261,19 +261,26 @@ def _add_common(parser):
         help="native (the default), x86-64-v3, znver4, aarch64, aarch64:cortex-a72, ...; repeat for more",
     )
     parser.add_argument(
-        "--kernel", metavar="NAME", action="append", help="this kernel only; repeat for more (default: all of the file)"
+        "--kernel",
+        metavar="NAME",
+        action="append",
+        help="this kernel, graph or real function only; repeat for more (default: all kernels and graphs of the file)",
     )
     compile_options.add_arguments(parser)
 
 
 def _module_of(parsed) -> aot.Module:
     """The builder with what the file defines. Raises UsageError, CompilationError, whatever the file raises."""
+    from .frontend.function import RealFunction
+    from .function_kernel import kernel_of
     from .graph import Graph
     from .kernel import Kernel
 
     names = _run_file(parsed.file)
     module = aot.Module(targets=parsed.target or [context.cpu], **compile_options.given_arguments(parsed))
     kernels = {name: value for name, value in names.items() if isinstance(value, (Kernel, Graph))}
+    asked = {name: names.get(name) for name in parsed.kernel or ()}
+    kernels |= {name: kernel_of(value) for name, value in asked.items() if isinstance(value, RealFunction)}
     for name in parsed.kernel or ():
         if name not in kernels:
             raise UsageError(f"--kernel: {parsed.file} has no kernel '{name}'; it has {', '.join(kernels) or 'none'}")

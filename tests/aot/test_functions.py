@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import metate as mt
+from metate import cli
 from metate.errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -96,6 +97,27 @@ def test_hosts_see_the_function(tmp_path):
     assert place and lines[int(place[1]) - 1] in ("@mt.real_func", "def binomial(n: mt.i32, k: mt.i32) -> mt.i64:")
     assert " *   Ways to choose k of n.\n" in header
     assert "int32_t calls_binomial(int32_t n, int32_t k, int64_t *result, void *const *pools," in header
+
+
+def test_the_command_line_takes_functions_by_name(tmp_path, capsys):
+    source = tmp_path / "app.py"
+    source.write_text("""import metate as mt
+
+
+@mt.real_func
+def twice(x: mt.i32) -> mt.i32:
+    return 2 * x
+
+
+@mt.kernel
+def four(x: mt.i32) -> mt.i32:
+    return twice(twice(x))
+""")
+    assert cli.main(["build", str(source), "-o", str(tmp_path / "all.metate")]) == 0
+    assert list(mt.aot.load(tmp_path / "all.metate").kernels) == ["four"]
+    assert cli.main(["build", str(source), "-o", str(tmp_path / "one.metate"), "--kernel", "twice"]) == 0
+    assert mt.aot.load(tmp_path / "one.metate").twice(21) == 42
+    capsys.readouterr()
 
 
 def test_what_is_refused():

@@ -256,7 +256,7 @@ Error StaticModule::addKernels() {
                         {}};
     llvm::SmallVector<std::string> symbolsOfIt = {kernel.direct, kernel.packed};
     if (form == StaticForm::Library)
-      symbolsOfIt.append({packedMetadataPrefix + own, packedDocumentationPrefix + own});
+      symbolsOfIt.append({packedMetadataPrefix.str() + own, packedDocumentationPrefix.str() + own});
     for (const std::string &symbol : symbolsOfIt)
       if (Error error = claim(symbol, of))
         return error;

@@ -46,8 +46,8 @@ enum class StaticForm {
 };
 
 /// Before a kernel's name: functions that tvm-ffi asks for texts on it.
-inline const std::string packedMetadataPrefix = "__tvm_ffi__metadata_";
-inline const std::string packedDocumentationPrefix = "__tvm_ffi__doc_";
+inline constexpr llvm::StringLiteral packedMetadataPrefix = "__tvm_ffi__metadata_";
+inline constexpr llvm::StringLiteral packedDocumentationPrefix = "__tvm_ffi__doc_";
 
 struct StaticKernel {
   const metate_kernel_info *info;

@@ -296,9 +296,9 @@ void Writer::run(ArrayRef<StringRef> names) {
     if (description.form == StaticForm::Object)
       continue;
     std::string name = description.text(kernel.info->name).str();
-    addText(packedMetadataPrefix + name, packedMetadata(description, kernel));
+    addText(Twine(packedMetadataPrefix) + name, packedMetadata(description, kernel));
     if (StringRef text = description.documentation(kernel); !text.empty())
-      addText(packedDocumentationPrefix + name, text);
+      addText(Twine(packedDocumentationPrefix) + name, text);
   }
 }
 
