@@ -229,6 +229,12 @@ Expected<std::string> metate::linkShared(const SharedParts &parts) {
   Expected<std::vector<std::string>> inputs = (*folder)->writeParts(parts.objects);
   if (!inputs)
     return inputs.takeError();
+  if (!parts.table.empty()) {
+    Expected<std::string> data = (*folder)->write("table.o", parts.table);
+    if (!data)
+      return data.takeError();
+    inputs->push_back(*data);
+  }
   Expected<std::vector<std::string>> libraries = standIns(parts, **folder, **machine);
   if (!libraries)
     return libraries.takeError();
@@ -268,10 +274,8 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
   Expected<std::string> table = payloadTable(parts, **machine);
   if (!table)
     return table;
-  SmallVector<StringRef> objects(parts.objects);
-  objects.push_back(*table);
-  SharedParts shared = {parts.triple, objects, METATE_PAYLOAD_SYMBOL, parts.sanitizer, parts.strip};
-  return linkShared(shared);
+  return linkShared(
+      {parts.triple, parts.objects, METATE_PAYLOAD_SYMBOL, parts.sanitizer, parts.strip, *table});
 }
 
 static Expected<std::string> localise(StringRef bytes, bool strip) {

@@ -28,6 +28,7 @@ struct SharedParts {
   llvm::StringRef soname;                ///< the name by which others ask for it
   Sanitizer sanitizer = Sanitizer::None; ///< whose runtime the loading process brings
   bool strip = false;                    ///< drop symbols and line tables
+  llvm::StringRef table = {};            ///< one more: data that names what the others define
   /// Weak symbols that the process has or has not.
   llvm::ArrayRef<llvm::StringRef> optional = {};
 };
