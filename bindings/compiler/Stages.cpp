@@ -191,6 +191,10 @@ nb::bytes makeArchiveOf(const nb::bytes &object, const std::string &member) {
   return toBytes(valueOf(makeArchive(llvm::StringRef(object.c_str(), object.size()), member)));
 }
 
+nb::bytes makeWasmOf(const nb::bytes &object) {
+  return toBytes(valueOf(makeWasm(llvm::StringRef(object.c_str(), object.size()), false)));
+}
+
 Stage stageOf(const std::string &name) {
   std::optional<Stage> stage = parseStage(name);
   if (!stage)
@@ -258,6 +262,13 @@ CompileOptions optionsOf(const Choices &choices) {
   return options;
 }
 
+static std::vector<std::tuple<std::string, std::string, std::string>> listedTargets() {
+  std::vector<std::tuple<std::string, std::string, std::string>> rows;
+  for (const ListedTarget &row : ownTargets().list())
+    rows.emplace_back(row.name, row.what, row.carriers);
+  return rows;
+}
+
 /// An option's value as Python has it: enumerators by their names.
 template <typename T> using Shown = std::conditional_t<std::is_enum_v<T>, std::string, T>;
 
@@ -275,6 +286,8 @@ static void set(Options &options, const char *name, T &, const std::string &valu
 }
 
 void bindStages(nb::module_ &module) {
+  module.def("targets", listedTargets,
+             "The targets that have names: (name, what it is, carriers).");
   nb::class_<Choices> choices(module, "Choices", "Targets, and the options of Options.def.");
   choices.def(nb::init<>())
       .def_rw("targets", &Choices::targets, "Names of targets: native, x86-64-v3, znver4, ...");
@@ -339,6 +352,8 @@ void bindStages(nb::module_ &module) {
              "The C header and a shared object for each target; the SourceModule is used up.");
   module.def("make_archive", &makeArchiveOf, nb::arg("object"), nb::arg("member"),
              "The bytes of a static library of one object.");
+  module.def("make_wasm", &makeWasmOf, nb::arg("object"),
+             "The bytes of a WebAssembly module of one object for it.");
   module.def("run_stages", &runStagesOnText, nb::arg("text"), nb::arg("start"), nb::arg("stop"),
              nb::arg("choices"), nb::arg("strip") = false);
   module.def("stage_names", &allStageNames);

@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import carriers, compile_options, context
 from .carriers import CARRIERS
@@ -36,6 +36,26 @@ MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_di
 _MODES = {"grad": "reverse", "fwd": "forward"}  # attributes of a kernel -> what its derivative is in a module
 
 
+class TargetInfo(NamedTuple):
+    """A target that has a name: what it is, and the carriers of modules for it (what ``save`` may be told to emit)."""
+
+    name: str
+    what: str
+    carriers: tuple[str, ...]
+
+
+def targets() -> tuple[TargetInfo, ...]:
+    """The targets that modules are built for, on any machine; CPUs of an architecture are ``ARCHITECTURE:CPU`` besides.
+
+    >>> import metate as mt
+    >>> [target.name for target in mt.aot.targets() if target.name.startswith("thumbv7em")]
+    ['thumbv7em-none-eabi', 'thumbv7em-none-eabihf']
+    """
+    from metate_native import _compiler
+
+    return tuple(TargetInfo(name, what, tuple(carriers.split(", "))) for name, what, carriers in _compiler.targets())
+
+
 def load(path: str | os.PathLike[str]) -> LoadedModule:
     """Opens a module file, or a folder that ``save(output_dir=)`` wrote; see metate.loaded.
 
@@ -52,8 +72,8 @@ class Module:
 
     Args:
         arch: one target, as the RFC spells it: ``mt.x64``.
-        targets: names of targets: ``"native"``, ``"x86-64-v3"``, ``"aarch64"``, a CPU's name, or
-            ``ARCHITECTURE:CPU``, ``"cuda:sm_90"``, ``"vulkan"``; default: what kernels of the current context run on, its
+        targets: names of targets, as `targets()` lists them: ``"native"``, ``"x86-64-v3"``, ``"aarch64"``, ...; a CPU's name, or
+            ``ARCHITECTURE:CPU``; default: what kernels of the current context run on, its
             device or this machine's CPU; of objects, which are a CPU's, this machine's. One payload is made for each; the host
             picks the best one that it can run.
         name: the module's name; default: the file's that it is saved to.
@@ -324,6 +344,15 @@ class Module:
 
         return _compiler.make_archive(data, member)
 
+    def wasm_of(self, data: bytes) -> bytes:
+        """A WebAssembly module of one object. Raises CompilationError for another machine's object."""
+        from metate_native import _compiler
+
+        try:
+            return _compiler.make_wasm(data)
+        except _compiler.CompileError as error:
+            raise CompilationError(str(error)) from None
+
     def save(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -336,10 +365,11 @@ class Module:
         Args:
             path: the file, or a folder that exists.
             output_dir: a folder, made if need be; the file in it is ``module.metate``.
-            emit: the carrier: ``"metate"``, ``"so"`` (a shared object), ``"o"`` (an object) or ``"a"`` (a static library
-                of it); default: what the file's suffix says, else ``"metate"``. All but the first come with a C header
-                beside them, ``ab.h`` for ``ab.o``, and are for one machine: with several targets each is called after
-                its own, ``ab.x86-64-v3.o``, and the first one's path is returned.
+            emit: the carrier: ``"metate"``, ``"so"`` (a shared object), ``"o"`` (an object), ``"a"`` (a static library of it) or
+                ``"wasm"`` (a WebAssembly module of it, for the target wasm32); default: what the file's suffix says, else
+                ``"metate"``. All but the first come with a C header beside them, ``ab.h`` for ``ab.o``, and are for one
+                machine: with several targets each is called after its own, ``ab.x86-64-v3.o``, and the first one's path is
+                returned.
         Raises RuntimeValueError_, CompilationError, OSError. Each file is complete or not there.
         """
         if (path is None) == (output_dir is None):

@@ -20,6 +20,7 @@ class Builder(Protocol):
     def build_static(self, name: str) -> tuple[str, list[bytes]]: ...
     def build_library(self, name: str) -> tuple[str, list[bytes]]: ...
     def archive_of(self, data: bytes, member: str) -> bytes: ...
+    def wasm_of(self, data: bytes) -> bytes: ...
 
 
 class Built(NamedTuple):
@@ -46,6 +47,11 @@ def _archive(module: Builder, name: str) -> Built:
     return Built([module.archive_of(data, f"{name}.o") for data in objects], header)
 
 
+def _wasm(module: Builder, name: str) -> Built:
+    header, objects = module.build_static(name)
+    return Built([module.wasm_of(data) for data in objects], header)
+
+
 def _library(module: Builder, name: str) -> Built:
     header, libraries = module.build_library(name)
     return Built(libraries, header)
@@ -56,6 +62,7 @@ CARRIERS = {
     "so": Carrier("a shared object that C programs, tvm-ffi and libmetate load, with a C header beside it", _library),
     "o": Carrier("an object for a linker, with a C header beside it", _object),
     "a": Carrier("a static library of that object, with the header", _archive),
+    "wasm": Carrier("a WebAssembly module of that object", _wasm),
 }
 
 

@@ -6,6 +6,7 @@
     metate check  program.py -- its own arguments
     metate doctor
     metate cache info
+    metate targets
 
 The first two run FILE.py as a module, never as __main__, and take the kernels and tree types that it defines;
 explain/command.py, check.py, doctor.py and object_cache/command.py do the others. Compiling is aot.py's and the compiler's:
@@ -143,6 +144,13 @@ Compiled kernels are kept in files, so that a program's next start does not comp
   path   prints the folder: METATE_OFFLINE_CACHE_FILE_PATH, else metate in the user's folder for caches"""
 
 
+TARGETS = """\
+Lists the targets that have names, one a line: name, carriers of modules for it, what it is. Any machine builds for any of them.
+
+An architecture's CPU is ARCHITECTURE:CPU, as in aarch64:cortex-a72; its code may use all that machines of the architecture have
+in common, and without a system all that the CPU has."""
+
+
 class UsageError(Exception):
     """What the user asked for cannot be done; the text says what to do instead."""
 
@@ -168,7 +176,7 @@ def main(arguments=None) -> int:
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="metate", description=DESCRIPTION, formatter_class=raw)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,explain,check,doctor,cache}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,explain,check,doctor,cache,targets}")
 
     build = commands.add_parser(
         "build", help="compile a file's kernels into a module", description=BUILD, epilog=BUILD_EXAMPLES, formatter_class=raw
@@ -218,6 +226,8 @@ def _parser() -> argparse.ArgumentParser:
     cache = commands.add_parser("cache", help="the cache of compiled kernels", description=CACHE, formatter_class=raw)
     cache.set_defaults(run=_cache)
     cache.add_argument("action", choices=("info", "clean", "path"))
+    targets = commands.add_parser("targets", help="what modules can be built for", description=TARGETS, formatter_class=raw)
+    targets.set_defaults(run=_targets)
     return parser
 
 
@@ -338,6 +348,14 @@ def _build(parsed) -> int:
     if written.suffix != ".metate":
         header = (pathlib.Path(parsed.output) / aot.MODULE_FILE if folder else pathlib.Path(parsed.output)).with_suffix(".h")
         print(f"{header}: its C header" + (", the other targets' objects beside it" if len(module.targets) > 1 else ""))
+    return 0
+
+
+def _targets(parsed) -> int:
+    rows = [(target.name, " ".join(target.carriers), target.what) for target in aot.targets()]
+    widths = [max(len(row[k]) for row in rows) for k in range(2)]
+    for name, carriers, what in rows:
+        print(f"{name:{widths[0]}}  {carriers:{widths[1]}}  {what}")
     return 0
 
 

@@ -197,6 +197,14 @@ LONG = (
     ),
     # What pytest-simt has a part of.
     Step("pytest-simt-whole", pytest("tests/e2e"), ("build-dev",), True, 0, 2, ON_SIMT, is_long=True),
+    # libmetate on each machine that is emulated; the suite has one of them.
+    Step(
+        "machines-standard",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/machines/test_standard.py"),
+        *(("build-dev",), True, 0, 1),
+        (("METATE_TEST_MACHINES", "aarch64,riscv64"),),
+        is_long=True,
+    ),
     # PTX of all kernels of the examples, through ptxas where there is one.
     Step(
         "cuda-code",

@@ -11,7 +11,8 @@ namespace metate::tool {
 namespace {
 
 const char *archName(uint32_t arch) {
-  const char *names[] = {"?", "x86-64", "aarch64", "cuda", "vulkan", "simt"};
+  const char *names[] = {"?",    "x86-64",  "aarch64", "cuda",  "vulkan",
+                         "simt", "riscv64", "thumb",   "wasm32"};
   return names[arch < std::size(names) ? arch : 0];
 }
 

@@ -16,6 +16,14 @@
 #define METATE_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
 
+/* Behind each pointer of a struct of abi/: structs lie alike on all machines, so that code for any of them is made from the
+ * same offsets. Where a pointer has 32 bits it lies in the lower half of 8 bytes, whose upper half nobody reads. */
+#if UINTPTR_MAX > 0xffffffffu
+#define METATE_UPPER_HALF(name)
+#else
+#define METATE_UPPER_HALF(name) uint32_t name##_upper;
+#endif
+
 /* Bumped whenever a struct of abi/ changes its meaning or its layout. */
 #define METATE_ABI_VERSION 6u
 

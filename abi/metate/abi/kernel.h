@@ -13,7 +13,8 @@
  *   vector / matrix   rows * columns such slots, row-major
  *   ndarray  1 + 2 * rank slots: data pointer, shape[rank], strides[rank] in elements
  *            (an array of vectors or matrices has the element's dimensions as its last, fixed ones)
- *   tree     one slot: the block's address */
+ *   tree     one slot: the block's address
+ * An address of 32 bits is zero-extended. */
 typedef union metate_slot {
   uint64_t u;
   int64_t i;
@@ -65,6 +66,7 @@ typedef struct metate_failure {
   uint32_t code;
   uint32_t text;
   const char *detail;
+  METATE_UPPER_HALF(detail)
   uint32_t rank;
   uint32_t reserved;
   int64_t index[METATE_MAX_RANK];
@@ -91,25 +93,37 @@ typedef void (*metate_print)(void *self, const metate_print_item *items, uint32_
  * of statements. The end of a task that failed is not told. */
 typedef struct metate_task_hooks {
   void *self;
+  METATE_UPPER_HALF(self)
   void (*begin)(void *self, uint32_t task, uint32_t line, int64_t iterations);
+  METATE_UPPER_HALF(begin)
   void (*end)(void *self, uint32_t task);
+  METATE_UPPER_HALF(end)
 } metate_task_hooks;
+METATE_STATIC_ASSERT(sizeof(metate_task_hooks) == 24, "metate_task_hooks is 24 bytes");
 
 /* The host's hooks. NULL hooks: serial, silent, failures reported by status only. A NULL host: all of them. */
 typedef struct metate_host {
   uint32_t struct_size; /* sizeof(metate_host) */
   uint32_t max_workers; /* upper bound passed on to parallel_for; 0 = no bound */
   void *executor_self;
+  METATE_UPPER_HALF(executor_self)
   metate_parallel_for parallel_for;
+  METATE_UPPER_HALF(parallel_for)
   void *print_self;
+  METATE_UPPER_HALF(print_self)
   metate_print print;
+  METATE_UPPER_HALF(print)
   metate_failure *failure;
+  METATE_UPPER_HALF(failure)
   /* NULL, or a word that turns nonzero when the host wants the kernel to stop: the executor starts
    * no further chunk, code compiled with debug asks at each turn of a loop as well, and the entry
    * returns METATE_E_INTERRUPTED. Read with relaxed atomic loads. */
   const uint32_t *interrupt;
+  METATE_UPPER_HALF(interrupt)
   const metate_task_hooks *tasks; /* NULL: nobody asks */
+  METATE_UPPER_HALF(tasks)
 } metate_host;
+METATE_STATIC_ASSERT(sizeof(metate_host) == 64, "metate_host is 64 bytes");
 
 /* A kernel. `pools` holds an address for each pool that the kernel plans for this code, in their order (pool.h); it is
  * not read where there is none. A kernel with a worker's pool runs on at most host->max_workers workers, for which the
@@ -127,7 +141,9 @@ typedef struct metate_payload {
   uint32_t kernel_count;       /* must equal the descriptor's */
   uint32_t reserved;
   const metate_entry *entries; /* in the order of the descriptor's kernels */
+  METATE_UPPER_HALF(entries)
 } metate_payload;
+METATE_STATIC_ASSERT(sizeof(metate_payload) == 40, "metate_payload is 40 bytes");
 
 /* A module that is linked into a program, as generated headers declare it (NAME_module); they bring
  * this very struct along. What metate_module_open_static takes. */

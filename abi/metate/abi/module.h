@@ -176,7 +176,10 @@ enum {
   METATE_ARCH_CUDA = 3,
   METATE_ARCH_VULKAN = 4,
   METATE_ARCH_SIMT =
-      5 /* this machine's CPU, invocation by invocation: what tests run devices' code on */
+      5, /* this machine's CPU, invocation by invocation: what tests run devices' code on */
+  METATE_ARCH_RISCV64 = 6,
+  METATE_ARCH_THUMB = 7, /* Arm's M profile, without a system */
+  METATE_ARCH_WASM32 = 8
 };
 typedef enum metate_format {
   METATE_FORMAT_SHARED_OBJECT = 1,
@@ -191,7 +194,7 @@ typedef enum metate_format {
 typedef struct metate_variant_info {
   uint32_t arch;
   uint32_t
-      level; /* x86-64: least level 1..4 (v1..v4) the code needs; CUDA: compute capability, 10 * major + minor; others: 0 */
+      level; /* x86-64: least level 1..4 (v1..v4) the code needs; CUDA: compute capability, 10 * major + minor; Thumb: the architecture's version, 7 (v7E-M) or 8 (v8-M Mainline); others: 0 */
   uint32_t format;
   uint32_t cpu;      /* string: the LLVM name of the CPU compiled for */
   uint32_t features; /* string: comma-separated features beyond the level, LLVM names */

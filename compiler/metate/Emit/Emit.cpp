@@ -8,6 +8,7 @@
 #include "metate/Emit/Emit.h"
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Architecture.h"
 #include "metate/Emit/Blends.h"
 #include "metate/Emit/CodegenRemarks.h"
 #include "metate/Emit/Externals.h"
@@ -38,6 +39,7 @@
 #include "llvm/Transforms/Scalar/ADCE.h"
 #include "llvm/Transforms/Scalar/LoopDeletion.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LowerAtomicPass.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
 
 #include <atomic>
@@ -108,7 +110,7 @@ Expected<std::unique_ptr<llvm::Module>> metate::translate(ModuleOp code, llvm::L
 /// Entries and what other parts call stay visible to the linker but not outside the payload;
 /// everything else is internal. The CPU is the machine's default, so functions need no target
 /// attributes of their own.
-static void setLinkage(llvm::Module &module, ArrayRef<StringRef> names) {
+static void setLinkage(llvm::Module &module, ArrayRef<StringRef> names, bool hasUnwinder) {
   llvm::StringSet<> exported;
   for (StringRef name : names)
     exported.insert(name);
@@ -124,10 +126,21 @@ static void setLinkage(llvm::Module &module, ArrayRef<StringRef> names) {
     value.setVisibility(llvm::GlobalValue::HiddenVisibility);
     value.setDSOLocal(true);
   }
+  // Debuggers and profilers walk through kernels; a bare machine has no room for their tables.
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.setUWTableKind(hasUnwinder ? llvm::UWTableKind::Async : llvm::UWTableKind::None);
+    if (!hasUnwinder)
+      function.setDoesNotThrow();
+  }
+}
+
+/// One kernel at a time, on one core: atomic operations are plain ones, which the optimiser may join and leave out.
+static void makePlain(llvm::Module &module) {
+  llvm::FunctionAnalysisManager none;
   for (llvm::Function &function : module)
-    if (!function.isDeclaration())
-      function.setUWTableKind(
-          llvm::UWTableKind::Async); // debuggers and profilers walk through kernels
+    llvm::LowerAtomicPass().run(function, none);
 }
 
 /// Products and sums stay apart, in the optimiser and in the code generator.
@@ -279,7 +292,10 @@ struct Compilation {
                                      const llvm::StringSet<> &given) {
     if (Error error = linkTreeProtocol(*module, options.treeProtocol, given))
       return error;
-    setLinkage(*module, exported);
+    bool isBare = architectureOf(machine->getTargetTriple())->isBare();
+    setLinkage(*module, exported, /*hasUnwinder=*/!isBare);
+    if (isBare)
+      makePlain(*module);
     if (isMutant(Mutant::FastFloats))
       makeFast(*module);
     if (!options.contract)
@@ -413,8 +429,10 @@ Error metate::emit(ModuleOp module, const Machine &named, const EmitOptions &opt
   OwningOpRef<PayloadOp> payload =
       PayloadOp::create(builder, module.getLoc(), "payload0", options.family, machine->triple,
                         machine->cpu, machine->features, objectsAttr(builder, *objects), sanitizer);
-  auto isExternal = [](StringRef name, Sanitizer kind) {
-    return findExternal(name) || isSanitizerSymbol(name, kind);
+  const Architecture &architecture = *architectureOf(llvm::Triple(machine->triple));
+  auto isExternal = [&](StringRef name, Sanitizer kind) {
+    return findExternal(name) || isCompilersOwn(name, architecture) ||
+           isSanitizerSymbol(name, kind);
   };
   if (Error error = verifyObjects(*payload, entries, isExternal))
     return error;

@@ -10,6 +10,7 @@
 #include "metate/Mutants/Mutants.h"
 
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
@@ -121,6 +122,41 @@ define weak_odr hidden bfloat @__truncdfbf2(double %value) nounwind {
 }
 )";
 
+namespace {
+/// How code generators call what the text above has, where a half is an integer to calls.
+struct IntegerForm {
+  StringLiteral narrow, narrowDouble, widen; ///< symbols
+  StringLiteral convention;                  ///< of the calls
+};
+} // namespace
+
+/// None: halves are passed as halves.
+static const IntegerForm *integerForm(const Triple &triple) {
+  // Arm's run-time ABI: floats in integer registers, whatever the program does.
+  static constexpr IntegerForm arm = {"__aeabi_f2h", "__aeabi_d2h", "__aeabi_h2f", "arm_aapcscc "};
+  static constexpr IntegerForm wasm = {"__truncsfhf2", "__truncdfhf2", "__extendhfsf2", ""};
+  return triple.isThumb() ? &arm : triple.isWasm() ? &wasm : nullptr;
+}
+
+/// The text in that form: bits come in and go out as i16.
+static std::string inIntegerForm(std::string text, const IntegerForm &form) {
+  auto replace = [&](StringRef from, const Twine &to) {
+    std::string by = to.str();
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += by.size())
+      text.replace(at, from.size(), by);
+  };
+  replace("  %half = bitcast i16 %half.bits to half\n  ret half %half", "  ret i16 %half.bits");
+  replace("  %half.bits = bitcast half %value to i16\n", "");
+  replace("float @__extendhfsf2(half %value)",
+          form.convention + "float @" + form.widen + "(i16 %half.bits)");
+  replace("  %half = call half @__truncsfhf2(float %float)\n  ret half %half",
+          "  %half = call " + form.convention + "i16 @" + form.narrow +
+              "(float %float)\n  ret i16 %half");
+  replace("half @__truncsfhf2(", form.convention + "i16 @" + form.narrow + "(");
+  replace("half @__truncdfhf2(", form.convention + "i16 @" + form.narrowDouble + "(");
+  return text;
+}
+
 static bool isHalf(Type *type) {
   Type *scalar = type->getScalarType();
   return scalar->isHalfTy() || scalar->isBFloatTy();
@@ -172,15 +208,38 @@ static void callForBFloats(Module &module) {
   }
 }
 
+/// LLVM 22 cannot select loads and stores of bf16 for WebAssembly, and would end the process.
+static Error checkSelection(const Module &module) {
+  for (const Function &function : module)
+    for (const Instruction &instruction : instructions(function)) {
+      const Type *type = isa<StoreInst>(instruction) ? instruction.getOperand(0)->getType()
+                                                     : instruction.getType();
+      if (!type->getScalarType()->isBFloatTy())
+        continue;
+      std::string place = "a kernel";
+      if (const DILocation *at = instruction.getDebugLoc())
+        place = (at->getFilename() + ":" + Twine(at->getLine())).str();
+      return createStringError(place + ": bf16 has no code for '" + module.getTargetTriple().str() +
+                               "': use f16 or f32 there");
+    }
+  return Error::success();
+}
+
 Error metate::addHalfConversions(Module &module) {
-  if (module.getTargetTriple().getArch() != Triple::x86_64 || !usesHalves(module))
+  const Triple &triple = module.getTargetTriple();
+  if (triple.getArch() == Triple::aarch64 || !usesHalves(module)) // it has instructions
     return Error::success();
+  if (triple.isWasm())
+    if (Error error = checkSelection(module))
+      return error;
   callForBFloats(module);
   SMDiagnostic diagnostic;
   LLVMContext &context = module.getContext();
   bool discards = context.shouldDiscardValueNames();
   context.setDiscardValueNames(false); // the text names its values
   std::string text = functions;
+  if (const IntegerForm *form = integerForm(triple))
+    text = inIntegerForm(text, *form);
   if (isMutant(Mutant::HalfTruncates)) // the exponent's change without half a unit
     text.replace(text.find("-939520001"), 10, "-939524096");
   std::unique_ptr<Module> library = parseAssemblyString(text, diagnostic, context);

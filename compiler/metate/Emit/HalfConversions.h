@@ -17,7 +17,7 @@ class Module;
 namespace metate {
 
 /// Adds the conversion functions to an optimised module of which some value is a half or a bfloat,
-/// on x86-64; changes no other module. To be called right before code generation: the optimiser
+/// but on AArch64; changes no other module. To be called right before code generation: the optimiser
 /// drops what has no caller yet.
 llvm::Error addHalfConversions(llvm::Module &module);
 

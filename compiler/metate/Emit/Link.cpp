@@ -14,6 +14,7 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/BinaryFormat/Magic.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -30,6 +31,7 @@
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
+LLD_HAS_DRIVER(wasm)
 
 using namespace llvm;
 using namespace metate;
@@ -80,21 +82,22 @@ private:
 
 /// One run of LLD. Its state is one per process, so is the lock; after a crash inside it may not
 /// run again.
-static Error runLld(ArrayRef<std::string> arguments) {
+static Error runLld(ArrayRef<std::string> arguments, bool isWasm = false) {
   static std::mutex mutex;
   static bool broken = false;
   std::lock_guard lock(mutex);
   if (broken)
     return llvm::createStringError(
         "the linker failed earlier in this process and cannot run again");
-  SmallVector<const char *> pointers = {"ld.lld"};
+  SmallVector<const char *> pointers = {isWasm ? "wasm-ld" : "ld.lld"};
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
   std::string text;
   raw_string_ostream output(text);
   CrashRecoveryContext::Enable(); // LLD leaves by it where it gives up; without it the process
                                   // would exit
-  lld::Result result = lld::lldMain(pointers, output, output, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result = lld::lldMain(pointers, output, output,
+                                    {{lld::Gnu, &lld::elf::link}, {lld::Wasm, &lld::wasm::link}});
   CrashRecoveryContext::Disable();
   broken = !result.canRunAgain;
   if (result.retCode || broken)
@@ -157,13 +160,12 @@ static Expected<std::string> standIn(StringRef library, ArrayRef<const External 
   LLVMContext context;
   Module module(library, context);
   std::map<std::string, std::string> versions;
-  bool x86 = machine.getTargetTriple().getArch() == Triple::x86_64;
+  const Architecture &architecture = *architectureOf(machine.getTargetTriple());
   for (const External *external : used) {
     auto *function = Function::Create(FunctionType::get(Type::getVoidTy(context), false),
                                       GlobalValue::ExternalLinkage, external->name, module);
     IRBuilder<>(BasicBlock::Create(context, "", function)).CreateRetVoid();
-    versions[x86 ? external->versionX86 : external->versionAArch64] +=
-        std::string(external->name) + "; ";
+    versions[externalVersion(*external, architecture)] += std::string(external->name) + "; ";
   }
   std::string script;
   for (const auto &[version, names] : versions)
@@ -190,7 +192,8 @@ static Expected<std::vector<std::string>> standIns(const SharedParts &parts, con
     return symbols.takeError();
   for (StringRef name : parts.optional)
     symbols->undefined.erase(name.str());
-  Expected<std::vector<std::string>> names = undefinedSymbols(*symbols, parts.sanitizer);
+  Expected<std::vector<std::string>> names =
+      undefinedSymbols(*symbols, *architectureOf(machine.getTargetTriple()), parts.sanitizer);
   if (!names)
     return names.takeError();
   std::map<std::string, SmallVector<const External *>> libraries;
@@ -207,20 +210,21 @@ static Expected<std::vector<std::string>> standIns(const SharedParts &parts, con
 }
 
 /// A machine for data and empty functions.
-static Expected<std::unique_ptr<TargetMachine>> plainMachine(StringRef name) {
+static Expected<std::unique_ptr<TargetMachine>> emptyMachine(StringRef name) {
   Triple triple(name);
   if (!triple.isOSLinux() || !triple.isGNUEnvironment())
     return llvm::createStringError(
-        "a shared object needs a Linux target with the GNU C library, got '" + name + "'");
-  Machine options;
-  options.triple = name.str();
-  options.cpu = triple.getArch() == Triple::x86_64 ? "x86-64" : "generic";
-  options.optLevel = 0;
-  return createTargetMachine(options);
+        "a shared object needs a Linux target with the GNU C library, got '" + name +
+        "': save an object file (.o or .a), which a program is linked of");
+  Expected<Machine> options = metate::plainMachine(name);
+  if (!options)
+    return options.takeError();
+  options->optLevel = 0;
+  return createTargetMachine(*options);
 }
 
 Expected<std::string> metate::linkShared(const SharedParts &parts) {
-  Expected<std::unique_ptr<TargetMachine>> machine = plainMachine(parts.triple);
+  Expected<std::unique_ptr<TargetMachine>> machine = emptyMachine(parts.triple);
   if (!machine)
     return machine.takeError();
   Expected<std::unique_ptr<Folder>> folder = Folder::create();
@@ -268,7 +272,7 @@ Expected<std::string> metate::linkShared(const SharedParts &parts) {
 }
 
 Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
-  Expected<std::unique_ptr<TargetMachine>> machine = plainMachine(parts.triple);
+  Expected<std::unique_ptr<TargetMachine>> machine = emptyMachine(parts.triple);
   if (!machine)
     return machine.takeError();
   Expected<std::string> table = payloadTable(parts, **machine);
@@ -294,20 +298,56 @@ static Expected<std::string> localise(StringRef bytes, bool strip) {
   return std::string(output.data(), output.size());
 }
 
-Expected<std::string> metate::linkRelocatable(ArrayRef<StringRef> objects, bool strip) {
+static bool isWasmObject(StringRef bytes) {
+  return identify_magic(bytes) == file_magic::wasm_object;
+}
+
+/// One run of LLD over objects, and what it has written.
+static Expected<std::string> linked(ArrayRef<StringRef> objects, std::vector<std::string> arguments,
+                                    bool isWasm) {
   Expected<std::unique_ptr<Folder>> folder = Folder::create();
   if (!folder)
     return folder.takeError();
   std::string output = (*folder)->at("linked.o");
-  std::vector<std::string> arguments = {"-r", "--threads=1", "--build-id=none", "-o", output};
+  arguments.insert(arguments.end(), {"--threads=1", "-o", output});
   Expected<std::vector<std::string>> inputs = (*folder)->writeParts(objects);
   if (!inputs)
     return inputs.takeError();
   llvm::append_range(arguments, *inputs);
-  if (Error error = runLld(arguments))
+  if (Error error = runLld(arguments, isWasm))
     return error;
   ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output, false, false);
   if (!bytes)
     return llvm::createStringError("cannot read the linked object: " + bytes.getError().message());
-  return localise((*bytes)->getBuffer(), strip);
+  return (*bytes)->getBuffer().str();
+}
+
+Expected<std::string> metate::linkRelocatable(ArrayRef<StringRef> objects, bool strip) {
+  if (!objects.empty() && isWasmObject(objects.front())) {
+    std::vector<std::string> arguments = {"-r"};
+    if (strip)
+      arguments.push_back("--strip-debug");
+    Expected<std::string> object = linked(objects, arguments, /*isWasm=*/true);
+    if (!object)
+      return object;
+    if (Error error = localiseWasm(*object))
+      return error;
+    return object;
+  }
+  Expected<std::string> object = linked(objects, {"-r", "--build-id=none"}, /*isWasm=*/false);
+  if (!object)
+    return object;
+  return localise(*object, strip);
+}
+
+Expected<std::string> metate::linkWasm(StringRef object, bool strip) {
+  if (!isWasmObject(object))
+    return llvm::createStringError(
+        "a .wasm file is linked of an object for WebAssembly: expected the target wasm32");
+  std::vector<std::string> arguments = {
+      "--no-entry", "--import-memory",  "--export-dynamic",     "--stack-first",
+      "-z",         "stack-size=65536", "--export=__heap_base", "--import-undefined"};
+  if (strip)
+    arguments.push_back("--strip-all");
+  return linked(object, arguments, /*isWasm=*/true);
 }

@@ -51,8 +51,15 @@ struct PayloadParts {
 llvm::Expected<std::string> linkPayload(const PayloadParts &parts);
 
 /// One relocatable object of several, their hidden symbols local: what they only have for one
-/// another is nobody else's. `strip` drops line tables. Thread-safe; one link at a time.
+/// another is nobody else's. ELF, or WebAssembly. `strip` drops line tables. Thread-safe; one link at a time.
 llvm::Expected<std::string> linkRelocatable(llvm::ArrayRef<llvm::StringRef> objects, bool strip);
+
+/// Makes an object's hidden symbols its own, in place: of WebAssembly, which LLVM's objcopy does not know.
+llvm::Error localiseWasm(std::string &object);
+
+/// A WebAssembly module of one object: its symbols are exports, beside `__heap_base`, behind which memory is the embedder's; the
+/// memory is imported (env.memory), as is what the object leaves undefined. Thread-safe; one link at a time.
+llvm::Expected<std::string> linkWasm(llvm::StringRef object, bool strip);
 
 /// The object code of a module that is as it should be.
 llvm::Expected<std::string> objectOf(llvm::Module &module, llvm::TargetMachine &machine);

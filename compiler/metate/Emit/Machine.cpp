@@ -3,25 +3,29 @@
 // The rule for features: code may use only what the host's CPU check can see before it loads a
 // payload. On x86-64 these are the features of the psABI levels v1 to v4 and those of `checkable`
 // below, the names that the runtime's driver/cpu knows; everything else of a CPU is switched off
-// when the target is resolved. On AArch64 it is the base architecture.
+// when the target is resolved. On other architectures with a system it is what each machine has; where
+// there is none nobody looks, and code may use all that its CPU has.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Machine.h"
+
+#include "metate/Emit/Architecture.h"
+#include "metate/abi/module.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
-#include <mutex>
-
 using namespace llvm;
+using metate::Architecture;
+using metate::architectureOf;
+using metate::architectures;
 
 // Not avx512bf16, although it can be seen: its conversions to bf16 take subnormals for zero.
 static const char *const checkable[] = {
@@ -58,36 +62,30 @@ static const char *const checkable[] = {
     "xsave",
 };
 
-/// The LLVM target of a triple, initialised. LLVM's registry is one per process, hence the flags.
-static Expected<const Target *> findTarget(const Triple &triple) {
-  static std::once_flag x86, aarch64;
-  if (triple.getArch() == Triple::x86_64)
-    std::call_once(x86, [] {
-      LLVMInitializeX86TargetInfo();
-      LLVMInitializeX86Target();
-      LLVMInitializeX86TargetMC();
-      LLVMInitializeX86AsmPrinter();
-      LLVMInitializeX86Disassembler();
-    });
-  else if (triple.getArch() == Triple::aarch64)
-    std::call_once(aarch64, [] {
-      LLVMInitializeAArch64TargetInfo();
-      LLVMInitializeAArch64Target();
-      LLVMInitializeAArch64TargetMC();
-      LLVMInitializeAArch64AsmPrinter();
-      LLVMInitializeAArch64Disassembler();
-    });
-  else
-    return llvm::createStringError("target '" + triple.str() +
-                                   "' is not supported; expected an x86-64 or AArch64 triple");
+/// The row of a triple.
+static Expected<const Architecture *> knownArchitecture(const Triple &triple) {
+  const Architecture *found = architectureOf(triple);
+  if (found)
+    return found;
+  std::string names;
+  for (const Architecture &entry : architectures())
+    names += (names.empty() ? "" : ", ") + entry.triple.str();
+  return llvm::createStringError("target '" + triple.str() + "' is not supported; expected " +
+                                 names);
+}
+
+/// The LLVM target of a triple, initialised.
+static Expected<const llvm::Target *> findTarget(const Triple &triple) {
+  Expected<const Architecture *> architecture = knownArchitecture(triple);
+  if (!architecture)
+    return architecture.takeError();
+  (*architecture)->initialise();
   std::string text;
-  const Target *target = TargetRegistry::lookupTarget(triple, text);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, text);
   if (!target)
     return llvm::createStringError(text);
   return target;
 }
-
-static bool isAarch64(const Triple &triple) { return triple.getArch() == Triple::aarch64; }
 
 static std::string hostTriple() {
   Triple triple(sys::getProcessTriple());
@@ -97,31 +95,16 @@ static std::string hostTriple() {
       .str();
 }
 
-StringRef metate::machineArchitecture(StringRef name) {
-  StringRef arch = name.split(':').first;
-  if (arch == "aarch64" || arch == "arm64")
-    return "aarch64";
-  if (arch == "x86-64" || arch == "x86_64" || arch == "x64" || arch.starts_with("x86-64-v"))
-    return "x86_64";
-  return "";
-}
-
 Expected<metate::Machine> metate::parseMachine(StringRef name, unsigned optLevel) {
   Machine machine;
   machine.optLevel = optLevel;
   if (name.empty() || name == "native" || name == "host")
     return machine;
   auto [arch, cpu] = name.split(':');
-  StringRef known = machineArchitecture(name);
-  if (known == "aarch64") {
-    machine.triple = "aarch64-unknown-linux-gnu";
-    machine.cpu = cpu.empty() ? "generic" : cpu.str();
-  } else if (known == "x86_64") {
-    machine.triple = "x86_64-unknown-linux-gnu";
-    if (arch.starts_with("x86-64-v"))
-      machine.cpu = arch.str();
-    else
-      machine.cpu = cpu.empty() ? "x86-64" : cpu.str();
+  if (const Architecture *known = findArchitecture(name)) {
+    machine.triple = known->triple.str();
+    bool isLevel = arch.starts_with("x86-64-v");
+    machine.cpu = isLevel ? arch.str() : cpu.empty() ? known->cpu.str() : cpu.str();
   } else {
     machine.cpu = arch.str();
   }
@@ -130,13 +113,27 @@ Expected<metate::Machine> metate::parseMachine(StringRef name, unsigned optLevel
   return machine;
 }
 
+const Architecture *metate::architectureOf(const Machine &machine) {
+  return architectureOf(Triple(machine.triple.empty() ? hostTriple() : machine.triple));
+}
+
+Expected<metate::Machine> metate::plainMachine(StringRef triple) {
+  Expected<const Architecture *> architecture = knownArchitecture(Triple(triple));
+  if (!architecture)
+    return architecture.takeError();
+  Machine machine;
+  machine.triple = triple.str();
+  machine.cpu = (*architecture)->cpu.str();
+  return resolveMachine(machine);
+}
+
 namespace {
 /// What a CPU has, by LLVM's tables.
 struct Subtarget {
   std::unique_ptr<MCSubtargetInfo> info;
 
   static Expected<Subtarget> create(const Triple &triple, StringRef cpu, StringRef features) {
-    Expected<const Target *> target = findTarget(triple);
+    Expected<const llvm::Target *> target = findTarget(triple);
     if (!target)
       return target.takeError();
     Subtarget result{
@@ -149,35 +146,61 @@ struct Subtarget {
 
   /// The CPU's instruction-set features without the tuning hints that LLVM keeps in the same table.
   StringSet<> ofCpu(StringRef cpu) const {
-    StringSet<> names;
-    for (const SubtargetSubTypeKV &entry : info->getAllProcessorDescriptions()) {
-      if (StringRef(entry.Key) != cpu)
-        continue;
-      FeatureBitset bits = entry.Implies.getAsBitset();
-      for (bool grown = true; grown;) {
-        grown = false;
-        for (const SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
-          if (bits.test(feature.Value) && (bits | feature.Implies.getAsBitset()) != bits) {
-            bits |= feature.Implies.getAsBitset();
-            grown = true;
-          }
-      }
+    FeatureBitset bits;
+    for (const SubtargetSubTypeKV &entry : info->getAllProcessorDescriptions())
+      if (StringRef(entry.Key) == cpu)
+        bits = entry.Implies.getAsBitset();
+    return namesOf(bits);
+  }
+
+  /// A feature and all that come with it.
+  StringSet<> ofFeature(StringRef name) const {
+    FeatureBitset bits;
+    for (const SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
+      if (feature.Key == name)
+        bits.set(feature.Value);
+    return namesOf(bits);
+  }
+
+private:
+  StringSet<> namesOf(FeatureBitset bits) const {
+    for (bool grown = true; grown;) {
+      grown = false;
       for (const SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
-        if (bits.test(feature.Value))
-          names.insert(feature.Key);
+        if (bits.test(feature.Value) && (bits | feature.Implies.getAsBitset()) != bits) {
+          bits |= feature.Implies.getAsBitset();
+          grown = true;
+        }
     }
+    StringSet<> names;
+    for (const SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
+      if (bits.test(feature.Value))
+        names.insert(feature.Key);
     return names;
   }
 };
 
-/// Features that a payload may use on this architecture: those the host's check can see.
-StringSet<> allowedFeatures(const Triple &triple, const Subtarget &subtarget) {
-  StringSet<> allowed = subtarget.ofCpu(isAarch64(triple) ? "generic" : "x86-64-v4");
-  if (!isAarch64(triple))
-    for (const char *name : checkable)
-      allowed.insert(name);
-  return allowed;
-}
+/// Features that a payload may use on this architecture: those the host's check can see, or any.
+class AllowedFeatures {
+public:
+  AllowedFeatures(const Architecture &architecture, const Subtarget &subtarget)
+      : isAny(architecture.isBare()) {
+    bool isX86 = architecture.code == METATE_ARCH_X86_64;
+    names = subtarget.ofCpu(isX86 ? "x86-64-v4" : architecture.cpu);
+    SmallVector<StringRef> own;
+    architecture.features.split(own, ',', -1, false);
+    for (StringRef feature : own)
+      for (const auto &name : subtarget.ofFeature(feature.drop_front()))
+        names.insert(name.first());
+    for (const char *name : isX86 ? ArrayRef(checkable) : ArrayRef<const char *>())
+      names.insert(name);
+  }
+  bool contains(StringRef name) const { return isAny || names.contains(name); }
+
+private:
+  bool isAny;
+  StringSet<> names;
+};
 } // namespace
 
 /// "+a,-b" entries that take a CPU's features to this machine's.
@@ -199,6 +222,9 @@ Expected<metate::Machine> metate::resolveMachine(const Machine &options) {
   if (native && triple.getArch() != Triple(sys::getProcessTriple()).getArch())
     return llvm::createStringError(
         "CPU 'native' needs a target of this machine's architecture, got '" + triple.str() + "'");
+  Expected<const Architecture *> architecture = knownArchitecture(triple);
+  if (!architecture)
+    return architecture.takeError();
   if (native)
     result.cpu = sys::getHostCPUName().str();
   Expected<Subtarget> subtarget = Subtarget::create(triple, result.cpu, "");
@@ -209,13 +235,14 @@ Expected<metate::Machine> metate::resolveMachine(const Machine &options) {
   std::string host = native ? hostDifference(enabled) : "";
   StringRef(host).split(parts, ',', -1, false);
   StringRef(options.features).split(parts, ',', -1, false);
+  (*architecture)->features.split(parts, ',', -1, false); // of every machine: they win
   std::map<std::string, bool> wanted; // sorted: the string is part of the module's bytes
   for (StringRef part : parts) {
     if (part.size() < 2 || (part[0] != '+' && part[0] != '-'))
       return llvm::createStringError("a feature is written +name or -name, got '" + part + "'");
     wanted[part.drop_front().str()] = part[0] == '+';
   }
-  StringSet<> allowed = allowedFeatures(triple, *subtarget);
+  AllowedFeatures allowed(**architecture, *subtarget);
   for (const auto &name : enabled)
     if (!allowed.contains(name.first()))
       wanted[name.first().str()] = false;
@@ -243,16 +270,24 @@ static CodeGenOptLevel codeGenLevel(unsigned optLevel) {
 
 Expected<std::unique_ptr<TargetMachine>> metate::createTargetMachine(const Machine &options) {
   Triple triple(options.triple);
-  Expected<const Target *> target = findTarget(triple);
+  Expected<const llvm::Target *> target = findTarget(triple);
   if (!target)
     return target.takeError();
+  const Architecture &architecture = *architectureOf(triple);
   std::string features = options.features;
   // Unoptimised, LLVM 22 cannot copy what a function gives in a mask register, and ends the process.
   if (options.optLevel == 0 && triple.isX86())
     features += features.empty() ? "-avx512f" : ",-avx512f";
   llvm::TargetOptions machineOptions; // fp contraction: only where an operation's flags allow it
+  machineOptions.MCOptions.ABIName = architecture.abi.str();
+  if (architecture.isBare()) {
+    machineOptions.ThreadModel = ThreadModel::Single;
+    // A program's linker leaves out what it does not call.
+    machineOptions.FunctionSections = machineOptions.DataSections = true;
+  }
   std::unique_ptr<TargetMachine> machine(
-      (*target)->createTargetMachine(triple, options.cpu, features, machineOptions, Reloc::PIC_,
+      (*target)->createTargetMachine(triple, options.cpu, features, machineOptions,
+                                     architecture.isBare() ? Reloc::Static : Reloc::PIC_,
                                      std::nullopt, codeGenLevel(options.optLevel)));
   if (!machine)
     return llvm::createStringError("no code generator for target '" + options.triple + "'");
@@ -264,7 +299,7 @@ Expected<std::vector<std::string>> metate::machineFeatures(const Machine &option
   Expected<Subtarget> subtarget = Subtarget::create(triple, options.cpu, options.features);
   if (!subtarget)
     return subtarget.takeError();
-  StringSet<> allowed = allowedFeatures(triple, *subtarget);
+  AllowedFeatures allowed(*architectureOf(triple), *subtarget);
   std::vector<std::string> names;
   for (const SubtargetFeatureKV &feature : subtarget->info->getEnabledProcessorFeatures())
     if (allowed.contains(feature.Key))

@@ -23,6 +23,8 @@ class TargetMachine;
 
 namespace metate {
 
+struct Architecture;
+
 /// The machine that code is made for. Empty triple: this process's. CPU "native" or "host": this
 /// machine's CPU with all its features.
 struct Machine {
@@ -36,11 +38,8 @@ struct Machine {
   bool operator==(const Machine &) const = default;
 };
 
-/// The architecture that a machine's name begins with, as LLVM calls it; "" where it names none or another one.
-llvm::StringRef machineArchitecture(llvm::StringRef name);
-
 /// Reads a machine's name as users write it: `native` (or `host`), an architecture (`x86-64`,
-/// `aarch64`), an x86-64 level (`x86-64-v3`), a CPU of this machine's architecture (`znver4`), or
+/// `aarch64`, ...: Architectures.def), an x86-64 level (`x86-64-v3`), a CPU of this machine's architecture (`znver4`), or
 /// `ARCHITECTURE:CPU`
 /// (`aarch64:cortex-a72`).
 llvm::Expected<Machine> parseMachine(llvm::StringRef name, unsigned optLevel = 2);
@@ -49,7 +48,14 @@ llvm::Expected<Machine> parseMachine(llvm::StringRef name, unsigned optLevel = 2
 /// out. Fails on an unknown architecture, CPU or level.
 llvm::Expected<Machine> resolveMachine(const Machine &options);
 
-/// A machine for position-independent code. `options` must be resolved.
+/// Of a machine that was read or resolved; null: of none that is known.
+const Architecture *architectureOf(const Machine &machine);
+
+/// The machine, resolved, whose code any CPU of the triple's architecture runs.
+llvm::Expected<Machine> plainMachine(llvm::StringRef triple);
+
+/// A machine for position-independent code; without a system, for code that a program is linked of, which runs on one thread.
+/// `options` must be resolved.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const Machine &options);
 
 /// The names of all LLVM features that code for the target may use, sorted. `options` must be

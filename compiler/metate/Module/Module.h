@@ -53,6 +53,8 @@ llvm::Expected<StaticCarrier> packStatic(mlir::ModuleOp module, const TargetRegi
 /// library, and their header. They are what a host of libmetate opens, too.
 llvm::Expected<StaticCarrier> packLibrary(mlir::ModuleOp module, const TargetRegistry &targets,
                                           const PackOptions &options = {});
+/// A WebAssembly module of one object for it (Emit/Link.h).
+llvm::Expected<std::string> makeWasm(llvm::StringRef object, bool strip);
 
 /// A static library of one object, which is called `member` in it.
 llvm::Expected<std::string> makeArchive(llvm::StringRef object, llvm::StringRef member);

@@ -163,7 +163,7 @@ Error StaticModule::claim(const std::string &symbol, const std::string &of) {
   return Error::success();
 }
 
-Error StaticModule::addTypes() {
+Error StaticModule::addTypes(uint32_t workers) {
   for (const metate_type_info &info : table<metate_type_info>(header().types)) {
     StaticType type;
     std::string of = "type '" + text(info.name).str() + "'";
@@ -173,7 +173,7 @@ Error StaticModule::addTypes() {
     type.symbol = name + "_" + text(info.name).str();
     type.info = &info;
     type.blob = reinterpret_cast<const metate_tree_type *>(descriptor.data() + info.offset);
-    type.bytes = metate_support_block_bytes(type.blob);
+    type.bytes = metate_support_block_bytes(type.blob, workers);
     if (Error error = claim(type.symbol + "_reset", of))
       return error;
     types.push_back(std::move(type));
@@ -284,7 +284,7 @@ Error StaticModule::addSessions() {
   return Error::success();
 }
 
-Expected<StaticModule> StaticModule::get(StringRef descriptor, StaticForm form) {
+Expected<StaticModule> StaticModule::get(StringRef descriptor, StaticForm form, uint32_t workers) {
   StaticModule module;
   module.form = form;
   module.descriptor = descriptor;
@@ -300,7 +300,7 @@ Expected<StaticModule> StaticModule::get(StringRef descriptor, StaticForm form) 
   if (form == StaticForm::Library)
     module.symbols.insert(module.symbols.end(),
                           {"__tvm_ffi__library_ctx", "__tvm_ffi__library_bin"});
-  if (Error error = module.addTypes())
+  if (Error error = module.addTypes(workers))
     return std::move(error);
   if (Error error = module.addSessions())
     return std::move(error);

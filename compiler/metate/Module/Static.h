@@ -80,7 +80,9 @@ struct StaticSession {
 class StaticModule {
 public:
   /// Fails where names make no C identifiers, or two the same one.
-  static llvm::Expected<StaticModule> get(llvm::StringRef descriptor, StaticForm form);
+  /// `workers`: for which sizes of blocks are stated.
+  static llvm::Expected<StaticModule> get(llvm::StringRef descriptor, StaticForm form,
+                                          uint32_t workers);
 
   StaticForm form = StaticForm::Object;
   std::string name;
@@ -103,14 +105,15 @@ private:
   template <typename Record> llvm::ArrayRef<Record> table(metate_table where) const {
     return {reinterpret_cast<const Record *>(descriptor.data() + where.offset), where.count};
   }
-  llvm::Error addTypes();
+  llvm::Error addTypes(uint32_t workers);
   llvm::Error addKernels();
   llvm::Error addSessions();
   llvm::Error addParameters(StaticKernel &kernel);
   llvm::Error claim(const std::string &symbol, const std::string &of);
   std::vector<std::string> symbols;
 
-  friend std::string staticHeader(const StaticModule &module, bool math);
+  friend std::string staticHeader(const StaticModule &module, llvm::ArrayRef<std::string> needs,
+                                  bool isBare);
 };
 
 /// C's type of one scalar in memory; half-sized floats are their bits.
@@ -124,8 +127,10 @@ llvm::StringRef staticMemberHelpers(const StaticModule &module);
 /// Of the header: a type's members, of which each cell is always there.
 std::string staticMembers(const StaticType &type);
 
-/// The generated header's text. `math`: the object calls functions of libm.
-std::string staticHeader(const StaticModule &module, bool math);
+/// The generated header's text. `needs`: functions that the object takes from others, sorted; `isBare`: of a program without a
+/// system, to which it says all of them.
+std::string staticHeader(const StaticModule &module, llvm::ArrayRef<std::string> needs,
+                         bool isBare);
 
 /// What tvm-ffi is told of a packed entry, as JSON.
 std::string packedMetadata(const StaticModule &module, const StaticKernel &kernel);

@@ -5,6 +5,7 @@
 // for each architecture. Must not look at kernels' code: that is the payload's.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Emit/Architecture.h"
 #include "metate/Emit/Link.h"
 #include "metate/Module/Static.h"
 
@@ -29,14 +30,34 @@ using namespace metate;
     return {metate_bitcode_##name##_begin,                                                         \
             size_t(metate_bitcode_##name##_end - metate_bitcode_##name##_begin)};                  \
   }
-METATE_SUPPORT_CODE(Block_x86_64)
-METATE_SUPPORT_CODE(Packed_x86_64)
-METATE_SUPPORT_CODE(Session_x86_64)
-METATE_SUPPORT_CODE(Describe_x86_64)
-METATE_SUPPORT_CODE(Block_aarch64)
-METATE_SUPPORT_CODE(Packed_aarch64)
-METATE_SUPPORT_CODE(Session_aarch64)
-METATE_SUPPORT_CODE(Describe_aarch64)
+#define METATE_SUPPORT_OF_SYSTEM(support, flags)                                                   \
+  METATE_SUPPORT_CODE(Block_##support)                                                             \
+  METATE_SUPPORT_CODE(Packed_##support)                                                            \
+  METATE_SUPPORT_CODE(Session_##support)                                                           \
+  METATE_SUPPORT_CODE(Describe_##support)
+#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
+#include "metate/Emit/Architectures.def"
+
+static constexpr SupportCode blocks[] = {
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Block_##support},
+#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
+#include "metate/Emit/Architectures.def"
+};
+static constexpr SupportCode packed[] = {
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Packed_##support},
+#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
+#include "metate/Emit/Architectures.def"
+};
+static constexpr SupportCode sessions[] = {
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Session_##support},
+#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
+#include "metate/Emit/Architectures.def"
+};
+static constexpr SupportCode descriptions[] = {
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Describe_##support},
+#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
+#include "metate/Emit/Architectures.def"
+};
 
 namespace {
 /// Writes the entries into one module.
@@ -44,6 +65,8 @@ class Writer {
 public:
   Writer(const StaticModule &description, Module &module)
       : description(description), module(module), context(module.getContext()),
+        isBare(architectureOf(module.getTargetTriple())->isBare()),
+        isNarrow(module.getDataLayout().getPointerSize() < sizeof(metate_slot)),
         pointer(PointerType::get(context, 0)), i8(Type::getInt8Ty(context)),
         i32(Type::getInt32Ty(context)), i64(Type::getInt64Ty(context)) {}
 
@@ -72,6 +95,8 @@ private:
   const StaticModule &description;
   Module &module;
   LLVMContext &context;
+  bool isBare;   ///< nobody walks through the stack
+  bool isNarrow; ///< addresses fill half of their slots
   PointerType *pointer;
   IntegerType *i8, *i32, *i64;
 };
@@ -121,7 +146,8 @@ Value *Writer::extended(IRBuilder<> &builder, Value *value, uint32_t dtype) {
 
 Function *Writer::define(StringRef name, FunctionType *type) {
   auto *function = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
-  function->setUWTableKind(UWTableKind::Async);
+  if (!isBare)
+    function->setUWTableKind(UWTableKind::Async);
   function->addFnAttr(Attribute::NoUnwind);
   BasicBlock::Create(context, "", function);
   return function;
@@ -198,6 +224,8 @@ void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *fu
     }
     if (info.kind == METATE_ARGUMENT_SCALAR)
       value = extended(builder, value, info.dtype);
+    else if (isNarrow)
+      value = builder.CreatePtrToInt(value, i64);
     builder.CreateStore(value, slot(builder, slots, info.first_slot));
     Value *dense = ConstantInt::get(i64, 1);
     for (uint32_t k = info.kind == METATE_ARGUMENT_NDARRAY ? info.rank : 0; k-- > 0;) {
@@ -302,19 +330,30 @@ void Writer::run(ArrayRef<StringRef> names) {
   }
 }
 
+/// Support code of a bare machine is compiled for this one: its CPU, and no tables of how to unwind.
+static void makeOfMachine(Module &part, const TargetMachine &machine) {
+  if (!architectureOf(machine.getTargetTriple())->isBare())
+    return;
+  if (NamedMDNode *flags = part.getModuleFlagsMetadata())
+    flags->eraseFromParent();
+  for (Function &function : part) {
+    function.removeFnAttr("target-cpu");
+    function.removeFnAttr("target-features");
+  }
+}
+
 Expected<std::string> metate::staticCode(const StaticModule &description,
                                          ArrayRef<StringRef> entries, TargetMachine &machine) {
   LLVMContext context;
-  bool arm = machine.getTargetTriple().getArch() == Triple::aarch64;
   Module module(description.name, context);
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple());
-  SmallVector<StringRef> support = {arm ? Block_aarch64() : Block_x86_64(),
-                                    arm ? Packed_aarch64() : Packed_x86_64()};
+  SmallVector<StringRef> support = {supportFor(module.getTargetTriple(), blocks),
+                                    supportFor(module.getTargetTriple(), packed)};
   if (!description.sessions.empty())
-    support.push_back(arm ? Session_aarch64() : Session_x86_64());
+    support.push_back(supportFor(module.getTargetTriple(), sessions));
   if (description.form == StaticForm::Library)
-    support.push_back(arm ? Describe_aarch64() : Describe_x86_64());
+    support.push_back(supportFor(module.getTargetTriple(), descriptions));
   for (StringRef code : support) {
     Expected<std::unique_ptr<Module>> part =
         parseBitcodeFile(MemoryBufferRef(code, "support"), context);
@@ -322,6 +361,7 @@ Expected<std::string> metate::staticCode(const StaticModule &description,
       return part.takeError();
     (*part)->setDataLayout(module.getDataLayout());
     (*part)->setTargetTriple(module.getTargetTriple());
+    makeOfMachine(**part, machine);
     if (Linker::linkModules(module, std::move(*part)))
       return llvm::createStringError("the support code of static carriers does not link");
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Module/Static.h"
 
+#include "metate/Emit/Externals.h"
 #include "metate/abi/kernel.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -112,18 +113,57 @@ static std::string describe(const StaticModule &module, const StaticKernel &kern
   return text;
 }
 
-static void writeOpening(llvm::raw_ostream &out, const StaticModule &module, bool math) {
+/// " *   of the C library: memcpy, memset", in lines of at most 100 columns.
+static void writeNeeds(llvm::raw_ostream &out, StringRef library, std::vector<StringRef> names) {
+  if (names.empty())
+    return;
+  std::string line = (" *   of " + library + ":").str();
+  for (StringRef name : names) {
+    if (line.size() + 2 + name.size() > 100) {
+      out << line << "\n";
+      line = " *    ";
+    }
+    line += (" " + name + (name == names.back() ? "" : ",")).str();
+  }
+  out << line << "\n";
+}
+
+static void writeNeeds(llvm::raw_ostream &out, StaticForm form, llvm::ArrayRef<std::string> needs,
+                       bool isBare) {
+  std::vector<StringRef> libc, libm, compilers;
+  for (StringRef name : needs) {
+    const External *external = findExternal(name);
+    (!external                                          ? compilers
+     : StringRef(external->library).starts_with("libm") ? libm
+                                                        : libc)
+        .push_back(name);
+  }
+  if (!isBare) {
+    out << (form == StaticForm::Library ? " * The shared object" : " * The object")
+        << " that was made with this header needs "
+        << (libm.empty() ? "" : "libm's functions (-lm) and ")
+        << "memcpy and memset, nothing else.\n";
+    return;
+  }
+  out << " * The object that was made with this header needs "
+      << (needs.empty() ? "nothing" : "no more than")
+      << " (of what the linker keeps of it, with --gc-sections)" << (needs.empty() ? ".\n" : ":\n");
+  writeNeeds(out, "the C library", libc);
+  writeNeeds(out, "its libm", libm);
+  writeNeeds(out, "the compiler's run-time library (libgcc, compiler-rt)", compilers);
+  out << " * It is for one thread: functions that share memory do not interrupt one another.\n";
+}
+
+static void writeOpening(llvm::raw_ostream &out, const StaticModule &module,
+                         llvm::ArrayRef<std::string> needs, bool isBare) {
   std::string guard = "METATE_MODULE_" + StringRef(module.name).upper() + "_H";
   out << "/* Kernels of the module '" << module.name << "', compiled by "
-      << module.text(module.header().producer) << ". Generated: do not edit.\n *\n"
-      << (module.form == StaticForm::Library
-              ? " * The shared object that was made with this header needs "
-              : " * The object that was made with this header needs ")
-      << (math ? "libm's functions (-lm) and " : "") << "memcpy and memset, nothing else.\n"
-      << " * Functions return 0, or a metate_status (metate/abi/base.h): 5 too small, 6 "
+      << module.text(module.header().producer) << ". Generated: do not edit.\n *\n";
+  writeNeeds(out, module.form, needs, isBare);
+  out << " * Functions return 0, or a metate_status (metate/abi/base.h): 5 too small, 6 "
          "misaligned, 8 a\n"
-      << " * tree's pool is exhausted, 14 a failed assertion. They may be called from any number "
-         "of threads.\n *\n"
+      << " * tree's pool is exhausted, 14 a failed assertion."
+      << (isBare ? "" : " They may be called from any number of threads.") << "\n *\n"
       << " * pools: NULL, or of a kernel that plans memory an address for each of its pools, which "
          "are\n"
       << " * listed with it; what they hold need not be kept from one call to the next.\n"
@@ -290,10 +330,11 @@ static void writeSessions(llvm::raw_ostream &out, const StaticModule &module) {
         << "(void *self, const void *arguments, int32_t count,\n            void *result);\n";
 }
 
-std::string metate::staticHeader(const StaticModule &module, bool math) {
+std::string metate::staticHeader(const StaticModule &module, llvm::ArrayRef<std::string> needs,
+                                 bool isBare) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  writeOpening(out, module, math);
+  writeOpening(out, module, needs, isBare);
   for (const StaticType &type : module.types)
     writeType(out, module, type);
   llvm::ArrayRef<metate_text> texts = module.table<metate_text>(module.header().texts);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Architecture.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Link.h"
 #include "metate/Emit/Machine.h"
@@ -20,30 +21,46 @@
 #include "llvm/TargetParser/Triple.h"
 
 #include <cstring>
+#include <set>
 
 using namespace mlir;
 using namespace metate;
 using llvm::Expected;
 
-/// A machine for code without kernels: any CPU of the payload's architecture runs it.
-static Expected<std::unique_ptr<llvm::TargetMachine>> plainMachine(PayloadOp payload) {
-  llvm::Triple triple(payload.getTriple());
-  metate::Machine options;
-  options.triple = triple.str();
-  options.cpu = triple.getArch() == llvm::Triple::x86_64 ? "x86-64" : "generic";
-  return createTargetMachine(options);
+/// Weak symbols of the support code: where nobody has them it goes without.
+static constexpr StringRef optional[] = {"TVMFFIErrorSetRaisedFromCStr", "TVMFFIObjectIncRef",
+                                         "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
+                                         "dlsym"};
+
+static bool isOfBareMachine(PayloadOp payload) {
+  const Architecture *architecture = architectureOf(llvm::Triple(payload.getTriple()));
+  return architecture && architecture->isBare(); // none: another family's
 }
 
-static Expected<bool> usesMath(ArrayRef<StringRef> objects, Sanitizer sanitizer) {
+/// A machine for code without kernels: any CPU of the payload's architecture runs it; without a system it is the payload's.
+static Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(PayloadOp payload) {
+  Expected<Machine> machine = plainMachine(payload.getTriple());
+  if (!machine)
+    return machine.takeError();
+  if (isOfBareMachine(payload)) {
+    machine->cpu = payload.getCpu().str();
+    machine->features = payload.getFeatures().str();
+  }
+  return createTargetMachine(*machine);
+}
+
+/// What the object takes from others. Programs without a system bring what the entries use, too.
+static Expected<std::vector<std::string>> needsOf(PayloadOp payload, SmallVector<StringRef> objects,
+                                                  StringRef code) {
+  if (isOfBareMachine(payload))
+    objects.push_back(code);
   Expected<Symbols> symbols = symbolsOf(objects);
   if (!symbols)
     return symbols.takeError();
-  Expected<std::vector<std::string>> names = undefinedSymbols(*symbols, sanitizer);
-  if (!names)
-    return names.takeError();
-  return llvm::any_of(*names, [](const std::string &name) {
-    return StringRef(findExternal(name)->library).starts_with("libm");
-  });
+  for (StringRef name : optional)
+    symbols->undefined.erase(name.str());
+  return undefinedSymbols(*symbols, *architectureOf(llvm::Triple(payload.getTriple())),
+                          *parseSanitizer(payload.getSanitizer().value_or("")));
 }
 
 /// What the descriptor beside the code says of it: in an object, code that is there already.
@@ -92,9 +109,6 @@ static Expected<std::string> joined(const StaticModule &description, PayloadOp p
                                     ArrayRef<StringRef> objects, const PackOptions &options) {
   if (description.form == StaticForm::Object)
     return linkRelocatable(objects, options.strip);
-  static constexpr StringRef optional[] = {"TVMFFIErrorSetRaisedFromCStr", "TVMFFIObjectIncRef",
-                                           "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
-                                           "dlsym"};
   std::string soname = description.name + ".so";
   SharedParts parts = {payload.getTriple(), objects, soname};
   parts.sanitizer = *parseSanitizer(payload.getSanitizer().value_or(""));
@@ -111,6 +125,10 @@ static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &t
         "the module holds no payload: it has not been through stage emit");
   SmallVector<StringRef> entries = entryNames(module);
   StaticCarrier carrier;
+  // One header for all targets: what any of them needs, and memory that is enough for each.
+  bool isBare = llvm::all_of(module.getOps<PayloadOp>(), isOfBareMachine);
+  uint32_t workers = isBare ? 1 : METATE_DEFAULT_WORKERS;
+  std::set<std::string> needs;
   for (auto [number, payload] : llvm::enumerate(module.getOps<PayloadOp>())) {
     Expected<Variant> variant = linkedVariant(targets, payload, form);
     if (!variant)
@@ -121,25 +139,28 @@ static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &t
     std::vector<uint64_t> aligned((descriptor->size() + 7) / 8);
     std::memcpy(aligned.data(), descriptor->data(), descriptor->size());
     Expected<StaticModule> description = StaticModule::get(
-        StringRef(reinterpret_cast<const char *>(aligned.data()), descriptor->size()), form);
+        StringRef(reinterpret_cast<const char *>(aligned.data()), descriptor->size()), form,
+        workers);
     if (!description)
       return description.takeError();
-    Expected<std::unique_ptr<llvm::TargetMachine>> machine = plainMachine(payload);
+    Expected<std::unique_ptr<llvm::TargetMachine>> machine = machineFor(payload);
     if (!machine)
       return machine.takeError();
     Expected<std::string> code = staticCode(*description, entries, **machine);
     if (!code)
       return code.takeError();
     SmallVector<StringRef> objects = payload.getObjectFiles();
-    Expected<bool> math = usesMath(objects, *parseSanitizer(payload.getSanitizer().value_or("")));
-    if (!math)
-      return math.takeError();
+    Expected<std::vector<std::string>> own = needsOf(payload, objects, *code);
+    if (!own)
+      return own.takeError();
+    needs.insert(own->begin(), own->end());
     objects.push_back(*code);
     Expected<std::string> file = joined(*description, payload, objects, options);
     if (!file)
       return file.takeError();
     carrier.files.push_back(std::move(*file));
-    carrier.header = staticHeader(*description, *math);
+    carrier.header =
+        staticHeader(*description, std::vector<std::string>(needs.begin(), needs.end()), isBare);
   }
   return carrier;
 }
@@ -152,6 +173,10 @@ Expected<StaticCarrier> metate::packStatic(ModuleOp module, const TargetRegistry
 Expected<StaticCarrier> metate::packLibrary(ModuleOp module, const TargetRegistry &targets,
                                             const PackOptions &options) {
   return packForm(module, targets, options, StaticForm::Library);
+}
+
+Expected<std::string> metate::makeWasm(StringRef object, bool strip) {
+  return linkWasm(object, strip);
 }
 
 Expected<std::string> metate::makeArchive(StringRef object, StringRef member) {

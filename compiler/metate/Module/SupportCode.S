@@ -1,14 +1,10 @@
 /* Support/'s bitcode inside of the compiler, and the text that generated headers have of it. */
 #include "metate/Target/EmbedBitcode.inc"
         .section .rodata
-METATE_BITCODE(Block_x86_64)
-METATE_BITCODE(Packed_x86_64)
-METATE_BITCODE(Session_x86_64)
-METATE_BITCODE(Describe_x86_64)
-METATE_BITCODE(Block_aarch64)
-METATE_BITCODE(Packed_aarch64)
-METATE_BITCODE(Session_aarch64)
-METATE_BITCODE(Describe_aarch64)
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) METATE_BITCODE(Block_##support); METATE_BITCODE(Packed_##support); \
+  METATE_BITCODE(Session_##support); METATE_BITCODE(Describe_##support);
+#define METATE_SUPPORT_ALONE(support, flags) METATE_SUPPORT_OF_SYSTEM(support, flags)
+#include "metate/Emit/Architectures.def"
         .global metateQuantisedBegin
         .hidden metateQuantisedBegin
 metateQuantisedBegin:

@@ -25,6 +25,13 @@ Expected<TargetPtr> TargetRegistry::parse(StringRef name) const {
   return llvm::createStringError("unknown target '" + name + "'; expected " + expected);
 }
 
+std::vector<ListedTarget> TargetRegistry::list() const {
+  std::vector<ListedTarget> rows;
+  for (const std::unique_ptr<TargetFamily> &family : families)
+    llvm::append_range(rows, family->list());
+  return rows;
+}
+
 Expected<TargetPtr> TargetRegistry::targetOf(PayloadOp payload) const {
   for (const std::unique_ptr<TargetFamily> &family : families)
     if (family->name() == payload.getFamily())

@@ -101,6 +101,13 @@ private:
 
 using TargetPtr = std::shared_ptr<const Target>;
 
+/// A row of what `metate targets` lists.
+struct ListedTarget {
+  std::string name;
+  std::string what;     ///< "64-bit Arm, ARMv8-A"
+  std::string carriers; ///< "metate, so, o, a"
+};
+
 /// Targets of one kind: their names, and the way back from a payload.
 class TargetFamily {
 public:
@@ -109,6 +116,8 @@ public:
   virtual llvm::StringRef name() const = 0;
   /// Names that users may write, as an error lists them: "native, x86-64, ...".
   virtual llvm::StringRef expectedNames() const = 0;
+  /// The targets that have a name of their own, for users who look for one.
+  virtual std::vector<ListedTarget> list() const { return {}; }
   /// The target that a user means by `name`; null if the name says nothing to this family. An error: it is one of this
   /// family's, and wrong.
   virtual llvm::Expected<TargetPtr> parse(llvm::StringRef name) const = 0;
@@ -128,6 +137,7 @@ public:
   /// The target of a name that the user has written.
   llvm::Expected<TargetPtr> parse(llvm::StringRef name) const;
   llvm::Expected<TargetPtr> targetOf(PayloadOp payload) const;
+  std::vector<ListedTarget> list() const;
   void registerDialects(mlir::DialectRegistry &registry) const;
   void registerPasses() const;
 

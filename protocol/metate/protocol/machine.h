@@ -3,7 +3,10 @@
  *
  * The host's compilers (clang, gcc) know nothing of scopes: there an operation is seen by the whole process. A device's
  * are scoped to the device. LLVM 22 emits every read-modify-write of NVPTX relaxed, whatever its order says, so there the
- * order is in fences around it. */
+ * order is in fences around it.
+ *
+ * METATE_ONE_THREAD: a machine that runs one kernel at a time, on one core and without threads, needs no atomic operations, and
+ * may not have them. */
 #ifndef METATE_PROTOCOL_MACHINE_H
 #define METATE_PROTOCOL_MACHINE_H
 
@@ -36,7 +39,25 @@
 
 /* ---- atomics: METATE_ATOMIC_LOAD(pointer, ACQUIRE) ------------------------------------------------ */
 
-#if !METATE_DEVICE
+#if defined(METATE_ONE_THREAD)
+
+#define METATE_ATOMIC_LOAD(from, order) (*(from))
+#define METATE_ATOMIC_STORE(to, value, order) (void)(*(to) = (value))
+#define METATE_ATOMIC_MODIFY(at, after)                                                            \
+  __extension__({                                                                                  \
+    __typeof__(*(at)) before = *(at);                                                              \
+    *(at) = (after);                                                                               \
+    before;                                                                                        \
+  })
+#define METATE_ATOMIC_EXCHANGE(at, value, order) METATE_ATOMIC_MODIFY(at, value)
+#define METATE_ATOMIC_ADD_FETCH(at, value, order) (*(at) += (value))
+#define METATE_ATOMIC_FETCH_ADD(at, value, order) METATE_ATOMIC_MODIFY(at, before + (value))
+#define METATE_ATOMIC_FETCH_AND(at, value, order) METATE_ATOMIC_MODIFY(at, before &(value))
+#define METATE_ATOMIC_FETCH_OR(at, value, order) METATE_ATOMIC_MODIFY(at, before | (value))
+#define METATE_ATOMIC_COMPARE_EXCHANGE(at, expected, value, weak, order, failure)                  \
+  (*(at) == *(expected) ? (*(at) = (value), 1) : (*(expected) = *(at), 0))
+
+#elif !METATE_DEVICE
 
 #define METATE_ATOMIC_LOAD(from, order) __atomic_load_n(from, __ATOMIC_##order)
 #define METATE_ATOMIC_STORE(to, value, order) __atomic_store_n(to, value, __ATOMIC_##order)

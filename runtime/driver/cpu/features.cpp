@@ -1,6 +1,7 @@
 // CPU detection: CPUID and XGETBV on x86-64 (Intel SDM vol. 2A, CPUID; the levels are those of the
 // x86-64 psABI, table 3.1). Features that the system does not save across a context switch count as
-// absent. On AArch64 the base architecture is all that is claimed.
+// absent. On AArch64 and RISC-V the base
+// architecture is all that is claimed.
 #include "driver/cpu/features.h"
 
 #include "metate/abi/module.h"
@@ -156,7 +157,27 @@ Machine detect() {
 void nameOf(const Machine &, char *text, size_t bytes) { snprintf(text, bytes, "aarch64"); }
 
 Has hasFeature(const Machine &, const char *name, size_t length) {
-  for (const char *base : {"neon", "fp-armv8"})
+  static constexpr const char *bases[] = {"neon", "fp-armv8"};
+  for (const char *base : bases)
+    if (strlen(base) == length && memcmp(base, name, length) == 0)
+      return Has::yes;
+  return Has::unknown;
+}
+
+#elif defined(__riscv) && __riscv_xlen == 64
+
+Machine detect() {
+  Machine machine;
+  machine.arch = METATE_ARCH_RISCV64;
+  return machine;
+}
+
+void nameOf(const Machine &, char *text, size_t bytes) { snprintf(text, bytes, "riscv64"); }
+
+// RV64GC: every Linux distribution's base.
+Has hasFeature(const Machine &, const char *name, size_t length) {
+  static constexpr const char *bases[] = {"i", "m", "a", "f", "d", "c"};
+  for (const char *base : bases)
     if (strlen(base) == length && memcmp(base, name, length) == 0)
       return Has::yes;
   return Has::unknown;

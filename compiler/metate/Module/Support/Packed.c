@@ -96,7 +96,7 @@ static int32_t pack_array(const call *at, uint32_t index, const metate_ffi_any *
   if (check_tensor(at, index, value, info->rank, info->fixed))
     return -1;
   const metate_dl_tensor *tensor = tensor_in(value);
-  slots[0].p = start_of(tensor);
+  slots[0].u = (uintptr_t)start_of(tensor);
   int64_t dense = 1;
   int gaps = 0;
   for (uint32_t k = info->rank; k-- > 0;) {
@@ -170,7 +170,7 @@ static int32_t pack_tree(const call *at, uint32_t index, const metate_ffi_any *v
   }
   if (bytes < header->bytes)
     return fail_value(at, index, "the memory is smaller than the tree that it holds");
-  at->slots[info->first_slot].p = block;
+  at->slots[info->first_slot].u = (uintptr_t)block;
   return 0;
 }
 
@@ -369,7 +369,7 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
   int returns = results == 1 && total && at.infos[total - 1].rank == 0;
   uint64_t cell = 0;
   if (returns)
-    slots[at.infos[--wanted].first_slot].p = &cell;
+    slots[at.infos[--wanted].first_slot].u = (uintptr_t)&cell;
   if (count < 0 || (uint32_t)count != wanted + at.kernel->pool_count)
     return fail_count(&at, wanted, count);
   for (uint32_t k = 0; k < wanted; ++k)
@@ -377,7 +377,9 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
       return -1;
   if ((at.kernel->flags & METATE_KERNEL_NO_ALIAS) && check_alias(&at))
     return -1;
-  if (pack_pools(&at, arguments + wanted, (extent *)(void *)(pools + at.kernel->pool_count), pools))
+  /* Behind the addresses, each in 8 bytes as if it had so many. */
+  extent *taken = (extent *)(void *)((uint64_t *)(void *)pools + at.kernel->pool_count);
+  if (pack_pools(&at, arguments + wanted, taken, pools))
     return -1;
   for (uint32_t k = 0; k < wanted; ++k)
     if (at.infos[k].access & METATE_ACCESS_ACTIVATE)

@@ -17,10 +17,10 @@ extern "C" {
 
 /* ---- blocks (Block.c) ---- */
 
-/* Bytes of a block of this type with natural capacities and METATE_DEFAULT_WORKERS; 0: more than
- * 2^63, or a level with more than 2^32 slots. */
-uint64_t metate_support_block_bytes(const metate_tree_type *type);
-/* Makes memory a fresh tree: what metate_tree_bind with METATE_BIND_RESET writes. In fewer bytes
+/* Bytes of a block of this type with natural capacities; 0: more than 2^63, or a level with more than 2^32 slots. */
+uint64_t metate_support_block_bytes(const metate_tree_type *type, uint32_t workers);
+/* Makes memory a fresh tree for METATE_DEFAULT_WORKERS, on a machine of one thread for one: what metate_tree_bind with
+ * METATE_BIND_RESET writes. In fewer bytes
  * than metate_support_block_bytes() the pools get equal shares (as with METATE_BIND_FIT);
  * METATE_E_TOO_SMALL where one of them gets no slot. Returns a metate_status. */
 int32_t metate_support_block_reset(const metate_tree_type *type, void *block, uint64_t bytes);
@@ -80,12 +80,14 @@ typedef struct metate_dl_tensor {
   const int64_t *strides; /* in elements; NULL = row-major without gaps */
   uint64_t byte_offset;
 } metate_dl_tensor;
+#if UINTPTR_MAX > 0xffffffffu
 METATE_STATIC_ASSERT(sizeof(metate_dl_tensor) == 48, "a DLTensor is 48 bytes");
 METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, device_type) == 8, "DLTensor.device");
 METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, ndim) == 16, "DLTensor.ndim");
 METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, code) == 20, "DLTensor.dtype");
 METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, shape) == 24, "DLTensor.shape");
 METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, byte_offset) == 40, "DLTensor.byte_offset");
+#endif
 
 /* One kernel of the descriptor called by tvm-ffi's convention, serially: checks every argument,
  * packs them into `slots` (the kernel's slot_count of them) and calls the entry. The kernel's pools are its last arguments;

@@ -47,13 +47,18 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   tuning.leastAdds = isForTests ? 0 : 1 << 14;
   tuning.leastPlaces = isForTests ? 0 : 1 << 12;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
-  tuning.rows = options.sanitizer == Sanitizer::None;
+  tuning.rows = options.sanitizer == Sanitizer::None && architecture().hasLanes;
   tuning.ownWrites = options.sanitizer != Sanitizer::Thread;
+  // Where memory is counted in kibibytes and there is one worker, nothing is copied to be out of each other's way.
+  if (architecture().isBare())
+    tuning.tileBytes = tuning.copiesBytes = tuning.orderBytes = tuning.notedCells = 0;
   return tuning;
 }
 
 void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   bool isPlain = options.sanitizer == Sanitizer::None;
+  // Vectors that no register holds are only more code.
+  bool hasLanes = architecture().hasLanes;
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   if (options.optLevel > 0)
@@ -67,7 +72,7 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   // Once arithmetic that is the same is one value: what is read twice is read once. Of small blocks tests have several.
   if (options.optLevel > 0)
     passes.addNestedPass<KernelOp>(createGatherAppends({options.chunkNs == 0 ? 16 : 256}));
-  if (options.optLevel > 0 && isPlain)
+  if (options.optLevel > 0 && isPlain && !architecture().isBare())
     passes.addPass(createPrefetchScatters());
   // Once what guards a leaf is known to be one value; before loops become branches.
   passes.addPass(createUnswitchNests());
@@ -83,16 +88,19 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   // Instrumented code is to run in as many chunks as it can.
   tasks.chunkNs = isPlain ? options.chunkNs : 0;
   // Without an optimiser, vectors of sixteen would only be in the way.
-  tasks.acrossIterations = options.acrossIterations && options.optLevel > 0 && isPlain;
+  tasks.acrossIterations = options.acrossIterations && options.optLevel > 0 && isPlain && hasLanes;
   tasks.splitBorders = options.splitBorders && options.optLevel > 0;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
-  tasks.nontemporalBytes = options.optLevel > 0 && isPlain ? int64_t(options.nontemporalBytes) : -1;
+  bool isNontemporal = options.optLevel > 0 && isPlain && hasLanes;
+  tasks.nontemporalBytes = isNontemporal ? int64_t(options.nontemporalBytes) : -1;
   tasks.profile = options.profile;
   passes.addPass(createMapTasksCpu(tasks));
   if (options.optLevel > 0 && isPlain) {
     passes.addPass(createCutAtReads());
-    passes.addPass(createSplitScatters({/*always=*/options.chunkNs == 0}));
-    passes.addPass(createVectorSums());
+    if (hasLanes) {
+      passes.addPass(createSplitScatters({/*always=*/options.chunkNs == 0}));
+      passes.addPass(createVectorSums());
+    }
   }
   // What is left of loops in order: iterations that are lanes have theirs in vectors.
   if (tasks.acrossIterations) {
@@ -130,7 +138,8 @@ Error CpuTarget::emit(ModuleOp module, const Options &options) const {
 }
 
 bool CpuTarget::isExternal(StringRef symbol, Sanitizer sanitizer) const {
-  return findExternal(symbol) || isSanitizerSymbol(symbol, sanitizer);
+  return findExternal(symbol) || isCompilersOwn(symbol, architecture()) ||
+         isSanitizerSymbol(symbol, sanitizer);
 }
 
 Error CpuTarget::verifyPayload(PayloadOp payload, ArrayRef<StringRef> entries) const {
@@ -163,8 +172,23 @@ struct CpuFamily : TargetFamily {
   StringRef name() const override { return familyName; }
 
   StringRef expectedNames() const override {
-    return "native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, a CPU's name or "
-           "ARCHITECTURE:CPU";
+    return "native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, riscv64, "
+           "thumbv7em-none-eabi, thumbv7em-none-eabihf, thumbv8m.main-none-eabi, "
+           "thumbv8m.main-none-eabihf, wasm32, a CPU's name or ARCHITECTURE:CPU";
+  }
+
+  std::vector<ListedTarget> list() const override {
+    std::vector<ListedTarget> rows = {{"native", "this machine's CPU", "metate, so, o, a"}};
+    for (const Architecture &entry : architectures()) {
+      const char *carriers = entry.code == METATE_ARCH_WASM32 ? "o, a, wasm"
+                             : entry.isBare()                 ? "o, a"
+                                                              : "metate, so, o, a";
+      rows.push_back({entry.name.str(), entry.what.str(), carriers});
+      if (entry.code == METATE_ARCH_X86_64)
+        for (const char *level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"})
+          rows.push_back({level, "the level of the psABI", carriers});
+    }
+    return rows;
   }
 
   Expected<TargetPtr> parse(StringRef name) const override {
@@ -173,7 +197,7 @@ struct CpuFamily : TargetFamily {
       return std::make_shared<CpuTarget>(name.empty() ? "native" : name, *machine);
     // An architecture of this family's with a CPU that it does not have is a mistake; any other name may be another
     // family's.
-    if (machineArchitecture(name).empty()) {
+    if (!findArchitecture(name)) {
       llvm::consumeError(machine.takeError());
       return TargetPtr();
     }

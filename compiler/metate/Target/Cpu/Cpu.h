@@ -2,12 +2,13 @@
 #ifndef METATE_TARGET_CPU_CPU_H
 #define METATE_TARGET_CPU_CPU_H
 
+#include "metate/Emit/Architecture.h"
 #include "metate/Emit/Machine.h"
 #include "metate/Target/Target.h"
 
 namespace metate {
 
-/// The family "cpu": x86-64 and AArch64, by name as parseMachine() reads it.
+/// The family "cpu": the architectures of Architectures.def, by name as parseMachine() reads it.
 std::unique_ptr<TargetFamily> createCpuFamily();
 
 namespace cpu {
@@ -32,6 +33,8 @@ public:
   bool hasObjects() const override { return true; }
 
 private:
+  const Architecture &architecture() const { return *architectureOf(machine); }
+
   Machine machine;
 };
 

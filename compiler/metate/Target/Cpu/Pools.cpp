@@ -37,10 +37,11 @@ bool KernelMapping::mapPools(Code &code, ArrayRef<unsigned> slots) {
   bool isPerWorker = false;
   for (PoolOp pool : pools) {
     assert(pool.getIndex() && "metate-plan-pools gives pools their numbers");
-    Value address = fromLLVM(
-        code,
-        code.load(code.pointer(), entry.getArgument(1), int64_t(sizeof(void *)) * *pool.getIndex()),
-        pool.getType());
+    // An array of the machine's pointers, however large they are.
+    Value place = LLVM::GEPOp::create(
+        code.builder, code.loc, code.pointer(), code.pointer(), entry.getArgument(1),
+        ArrayRef<LLVM::GEPArg>{int32_t(*pool.getIndex())}, LLVM::GEPNoWrapFlags::inbounds);
+    Value address = fromLLVM(code, code.load(code.pointer(), place, 0), pool.getType());
     isPerWorker |= pool.getKind() == PoolKind::Worker;
     for (Operation *user : llvm::make_early_inc_range(pool->getUsers()))
       if (auto bytes = dyn_cast<PoolBytesOp>(user)) {

@@ -1,8 +1,9 @@
 //===- TreeBitcode.cpp - the tree protocol for CPUs -------------*- C++ -*-===//
 #include "metate/Target/Cpu/TreeBitcode.h"
 
+#include "metate/Emit/Architecture.h"
+
 #include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/Triple.h"
 
 using namespace metate;
 using llvm::StringRef;
@@ -14,28 +15,29 @@ using llvm::Triple;
   static StringRef name() {                                                                        \
     return {metate_##name##_begin, size_t(metate_##name##_end - metate_##name##_begin)};           \
   }
-METATE_EMBEDDED(bitcode_Tree_x86_64)
-METATE_EMBEDDED(bitcode_Tree_aarch64)
-METATE_EMBEDDED(object_Tree_x86_64)
-METATE_EMBEDDED(object_Tree_aarch64)
+#define METATE_SUPPORT_OF_SYSTEM(support, flags)                                                   \
+  METATE_EMBEDDED(bitcode_Tree_##support) METATE_EMBEDDED(object_Tree_##support)
+#define METATE_SUPPORT_ALONE(support, flags) METATE_EMBEDDED(bitcode_Tree_##support)
+#include "metate/Emit/Architectures.def"
 
-/// Of those by architecture, the machine's.
-static StringRef choose(const Machine &machine, StringRef ofX86, StringRef ofAArch64) {
-  Triple triple(machine.triple.empty() ? llvm::sys::getProcessTriple() : machine.triple);
-  switch (triple.getArch()) {
-  case Triple::x86_64:
-    return ofX86;
-  case Triple::aarch64:
-    return ofAArch64;
-  default:
-    return "";
-  }
+static constexpr SupportCode bitcodes[] = {
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, bitcode_Tree_##support},
+#define METATE_SUPPORT_ALONE(support, flags) {#support, bitcode_Tree_##support},
+#include "metate/Emit/Architectures.def"
+};
+
+static constexpr SupportCode objects[] = {
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, object_Tree_##support},
+#define METATE_SUPPORT_ALONE(support, flags)
+#include "metate/Emit/Architectures.def"
+};
+
+static Triple tripleOf(const Machine &machine) {
+  return Triple(machine.triple.empty() ? llvm::sys::getProcessTriple() : machine.triple);
 }
 
 StringRef cpu::treeBitcode(const Machine &machine) {
-  return choose(machine, bitcode_Tree_x86_64(), bitcode_Tree_aarch64());
+  return supportFor(tripleOf(machine), bitcodes);
 }
 
-StringRef cpu::treeObject(const Machine &machine) {
-  return choose(machine, object_Tree_x86_64(), object_Tree_aarch64());
-}
+StringRef cpu::treeObject(const Machine &machine) { return supportFor(tripleOf(machine), objects); }

@@ -11,7 +11,8 @@ namespace metate::cpu {
 /// Emit/Support/Tree.c as bitcode for the machine's architecture, compiled for it, since C has its own idea of each.
 llvm::StringRef treeBitcode(const Machine &machine);
 
-/// What of it is the same in all payloads, as an object file for any CPU of the machine's architecture.
+/// What of it is the same in all payloads, as an object file for any CPU of the machine's architecture; empty without a system,
+/// where code is compiled for the very CPU.
 llvm::StringRef treeObject(const Machine &machine);
 
 } // namespace metate::cpu

@@ -1,8 +1,7 @@
-/* Emit/Support/Tree.c's bitcode and machine code inside of the compiler. */
+/* Emit/Support/Tree.c's bitcode inside of the compiler, for each architecture, and its machine code for those with a system. */
 #include "metate/Target/EmbedBitcode.inc"
         .section .rodata
-METATE_BITCODE(Tree_x86_64)
-METATE_BITCODE(Tree_aarch64)
-METATE_OBJECT(Tree_x86_64)
-METATE_OBJECT(Tree_aarch64)
+#define METATE_SUPPORT_OF_SYSTEM(support, flags) METATE_BITCODE(Tree_##support); METATE_OBJECT(Tree_##support);
+#define METATE_SUPPORT_ALONE(support, flags) METATE_BITCODE(Tree_##support);
+#include "metate/Emit/Architectures.def"
         .section .note.GNU-stack,"",%progbits

@@ -1,6 +1,7 @@
 //===- Variant.cpp - what a CPU's payload asks of its machine ----*- C++ -*-===//
 #include "metate/Target/Cpu/Variant.h"
 
+#include "metate/Emit/Architecture.h"
 #include "metate/Emit/Machine.h"
 #include "metate/abi/module.h"
 
@@ -29,15 +30,16 @@ Expected<Variant> cpu::variantOf(PayloadOp payload) {
       featuresOf(variant.triple, variant.cpu, payload.getFeatures());
   if (!used)
     return used.takeError();
-  std::vector<std::string> base;
-  if (triple.getArch() == llvm::Triple::aarch64) {
-    variant.arch = METATE_ARCH_AARCH64;
-    Expected<std::vector<std::string>> generic = featuresOf(variant.triple, "generic", "");
-    if (!generic)
-      return generic.takeError();
-    base = std::move(*generic);
-  } else {
-    variant.arch = METATE_ARCH_X86_64;
+  const Architecture &architecture = *architectureOf(triple);
+  variant.arch = architecture.code;
+  variant.level = architecture.level;
+  Expected<Machine> plain = plainMachine(variant.triple);
+  if (!plain)
+    return plain.takeError();
+  Expected<std::vector<std::string>> base = machineFeatures(*plain);
+  if (!base)
+    return base.takeError();
+  if (variant.arch == METATE_ARCH_X86_64) {
     static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
     for (unsigned k = 0; k < 4; ++k) {
       Expected<std::vector<std::string>> level = featuresOf(variant.triple, levels[k], "");
@@ -51,7 +53,7 @@ Expected<Variant> cpu::variantOf(PayloadOp payload) {
     }
   }
   std::vector<std::string> beyond;
-  std::set_difference(used->begin(), used->end(), base.begin(), base.end(),
+  std::set_difference(used->begin(), used->end(), base->begin(), base->end(),
                       std::back_inserter(beyond));
   // Last: a host reads the list up to the first that it lacks.
   if (std::optional<llvm::StringRef> sanitizer = payload.getSanitizer())

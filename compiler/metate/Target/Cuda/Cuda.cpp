@@ -68,6 +68,11 @@ struct CudaFamily : GridFamily {
     return "cuda, cuda:sm_80, cuda:sm_90, cuda:compute_80 (PTX alone)";
   }
 
+  std::vector<ListedTarget> list() const override {
+    return {{"cuda", "NVIDIA's GPUs of compute capability 8.0 and later; cuda:sm_90 is one of them",
+             "metate"}};
+  }
+
   Expected<TargetPtr> parse(llvm::StringRef name) const override {
     auto [family, cpu] = name.split(':');
     if (family != familyName)

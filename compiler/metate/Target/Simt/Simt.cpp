@@ -114,6 +114,9 @@ struct SimtTarget : GridTarget {
 struct SimtFamily : GridFamily {
   llvm::StringRef name() const override { return familyName; }
   llvm::StringRef expectedNames() const override { return familyName; }
+  std::vector<ListedTarget> list() const override {
+    return {{familyName.str(), "a GPU's code on this machine's CPU, for tests", "metate"}};
+  }
   Expected<TargetPtr> parse(llvm::StringRef name) const override {
     return name == familyName ? std::make_shared<SimtTarget>(name) : TargetPtr();
   }

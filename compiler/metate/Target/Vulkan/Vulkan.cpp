@@ -116,6 +116,11 @@ struct VulkanFamily : GridFamily {
   llvm::StringRef name() const override { return familyName; }
   llvm::StringRef expectedNames() const override { return "vulkan, vulkan:lavapipe"; }
 
+  std::vector<ListedTarget> list() const override {
+    return {{"vulkan", "GPUs with Vulkan 1.3", "metate"},
+            {"vulkan:lavapipe", "Mesa's Vulkan for CPUs", "metate"}};
+  }
+
   Expected<TargetPtr> parse(llvm::StringRef name) const override {
     auto [family, device] = name.split(':');
     if (family != familyName)

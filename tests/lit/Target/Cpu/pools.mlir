@@ -7,7 +7,7 @@
 // CHECK: llvm.getelementptr %{{.*}}[%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
 // CHECK-LABEL: llvm.func @metate_entry_parts(%arg0: !llvm.ptr
 // CHECK: llvm.load %arg1 : !llvm.ptr -> !llvm.ptr
-// CHECK: llvm.getelementptr inbounds %arg1[8]
+// CHECK: llvm.getelementptr inbounds %arg1[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
 // The size of a part, rounded up to its alignment, of the slot that holds n.
 // CHECK: %[[COUNT:.*]] = llvm.intr.smax(%{{.*}}, %{{.*}})
 // CHECK: %[[BYTES:.*]] = llvm.mul %[[COUNT]], %{{.*}}
