@@ -1,0 +1,52 @@
+"""examples/firmware on an emulated Cortex-M4: the particles' bits, and what the program takes of RAM, flash and cycles."""
+
+import dataclasses
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from machines import BOARD, HOST, MACHINES, ROOT, Machine, run  # noqa: E402
+
+EXAMPLE = ROOT / "examples" / "firmware"
+M4 = MACHINES["thumbv7em-none-eabihf"]
+COUNTED = dataclasses.replace(M4, emulator=(*M4.emulator[:-1], "-icount", "shift=0", "-kernel"))
+HERE_TOO = dataclasses.replace(HOST, sources=("host_board.c",), compiler=(*HOST.compiler, f"-I{BOARD}"))
+
+
+def printed_by(machine: Machine, folder: pathlib.Path) -> dict[str, int]:
+    machine.need()
+    run(sys.executable, EXAMPLE / "water.py", "--save", folder, "--target", machine.target)
+    machine.build(folder / "water", EXAMPLE / "main.c", folder / "water.o")
+    return {line.split()[0]: int(line.split()[1]) for line in machine.run(folder / "water").splitlines()}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    return printed_by(COUNTED, tmp_path_factory.mktemp("m4"))
+
+
+def test_the_particles_are_where_they_are_on_this_machine(printed, tmp_path):
+    here = printed_by(HERE_TOO, tmp_path)
+    assert (printed["steps"], printed["checksum"]) == (here["steps"], here["checksum"])
+    program = f"""import sys
+sys.path.insert(0, {str(EXAMPLE)!r})
+import water
+water.fill()
+for k in range({here["steps"]}):
+    water.substep()
+print(water.x.to_numpy()[:, 1].mean())"""
+    height = float(run(sys.executable, "-c", program))
+    np.testing.assert_allclose([printed["height"], here["height"]], height * 1e6, atol=20)  # sums in another order
+
+
+def test_ram_is_what_the_fields_need(printed):
+    used = printed["variables"] + printed["stack"]
+    share = used / printed["fields"]
+    print(f"fields {printed['fields']}, RAM {used} ({share:.3f}), flash {printed['flash']}, cycles {printed['cycles']}")
+    assert used <= 1.05 * printed["fields"]
+    assert printed["flash"] < 24 << 10
+    assert 0 < printed["cycles"] < 1e9
