@@ -1,6 +1,7 @@
 /* Calls each kernel of machine_kernels.py by its direct entry, and prints the bits of what it gives: a line for each, which must be
  * the same on every machine. Includes the generated header and nothing of a C library but fixed-width types; where() is the machine's:
  * stdio here, semihosting on a bare one. */
+#include "../aot/ffi.h"
 #include "machine.h"
 #include "metate/abi/kernel.h"
 #include "metate/abi/tree.h"
@@ -168,8 +169,37 @@ static void hooks(void) {
   SHOW(graph), END();
 }
 
+static char raised[256];
+void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *text);
+void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *text) {
+  uint32_t k = 0;
+  for (const char *at = kind; *at && k < sizeof raised - 2; ++at)
+    raised[k++] = *at;
+  for (raised[k++] = ' '; *text && k < sizeof raised - 1; ++text)
+    raised[k++] = *text;
+  raised[k] = 0;
+}
+
+/* The same kernels by tvm-ffi's calling convention: every argument is checked. */
+static void packed_calls(void) {
+  static float x[6] = {1, 4, 9, 16, 25, 36}, y[6] = {1, 1, 1, 1, 1, 1};
+  static double numbers[3] = {0.5, 1.5, -2.5};
+  const int64_t six = 6, three = 3;
+  tensor from = make(x, FLOAT, 32, 1, &six), to = make(y, FLOAT, 32, 1, &six);
+  tensor wide = make(numbers, FLOAT, 64, 1, &three);
+  any result, given[3] = {of_float(0.5), of_tensor(&from), of_tensor(&to)},
+              total[1] = {of_tensor(&wide)};
+  begin("packed", __tvm_ffi_machine_dense(NULL, given, 3, &result));
+  put_hex((uint32_t)__tvm_ffi_machine_doubles(NULL, total, 1, &result), 2);
+  put_bytes(&result.value, 1, 8), SHOW(y), END();
+  given[2] = of_tensor(&from); /* what is written overlaps what is read */
+  begin("raised", __tvm_ffi_machine_dense(NULL, given, 3, &result));
+  out(" "), out(raised), END();
+}
+
 int main(void) {
   numbers();
+  packed_calls();
   trees();
   hooks();
   out("done\n");
