@@ -7,6 +7,7 @@
     metate doctor
     metate cache info
     metate targets
+    metate config --cmakedir
 
 The first two run FILE.py as a module, never as __main__, and take the kernels and tree types that it defines;
 explain/command.py, check.py, doctor.py and object_cache/command.py do the others. Compiling is aot.py's and the compiler's:
@@ -20,7 +21,7 @@ import importlib.util
 import pathlib
 import sys
 
-from . import aot, compile_options, context
+from . import aot, bundle, compile_options, context, depfile, native
 from .context import CHECKS, INTERP_STAGES
 from .errors import CompilationError, MetateError, RuntimeValueError_
 from .tree_type import TreeType
@@ -43,6 +44,8 @@ examples:
   metate build kernels.py -o all.metate --target x86-64 --target x86-64-v4 --target aarch64
                                                                      one file; the host picks what it can run
   metate build kernels.py -o kernels.o --target aarch64              kernels.o and kernels.h, for a linker
+  metate build kernels.py --bundle host --target x86-64-v3           host/: the module, headers, libmetate, FILES.txt
+  metate build kernels.py --bundle host --emit o                     host/: kernels.o, kernels.h, FILES.txt
 then:
   metate-run inspect kernels.metate"""
 
@@ -149,6 +152,14 @@ Lists the targets that have names, one a line: name, carriers of modules for it,
 
 An architecture's CPU is ARCHITECTURE:CPU, as in aarch64:cortex-a72; its code may use all that machines of the architecture have
 in common, and without a system all that the CPU has."""
+CONFIG = """\
+Prints where build systems find Metate's native files, one answer a line, in the order of the questions."""
+
+CONFIG_EXAMPLES = """\
+examples:
+  cmake -S . -B build -Dmetate_DIR=$(metate config --cmakedir)
+  PKG_CONFIG_PATH=$(metate config --pkgconfigdir) pkg-config --cflags --libs metate
+  cc host.c $(metate config --cflags --libs)"""
 
 
 class UsageError(Exception):
@@ -176,7 +187,9 @@ def main(arguments=None) -> int:
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="metate", description=DESCRIPTION, formatter_class=raw)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,explain,check,doctor,cache,targets}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="{build,stages,explain,check,doctor,cache,targets,config}"
+    )
 
     build = commands.add_parser(
         "build", help="compile a file's kernels into a module", description=BUILD, epilog=BUILD_EXAMPLES, formatter_class=raw
@@ -188,9 +201,22 @@ def _parser() -> argparse.ArgumentParser:
         "--output",
         metavar="OUT",
         type=str,
-        required=True,
         help="the module's file, or a folder (existing, or written with a / at its end)",
     )
+    build.add_argument(
+        "--bundle", metavar="DIR", type=pathlib.Path,
+        help="instead of -o: write exactly the files that a host needs into this folder, and FILES.txt, which lists them",
+    )  # fmt: skip
+    build.add_argument(
+        "--level", choices=bundle.LEVELS,
+        help="with --bundle: how the host calls kernels: direct (C functions), standard (libmetate), packed (tvm-ffi); "
+        "default: standard for metate, packed for so, else direct",
+    )  # fmt: skip
+    build.add_argument("--name", metavar="NAME", help="the module's name (default: OUT's or FILE's without its suffix)")
+    build.add_argument(
+        "--depfile", metavar="FILE", type=pathlib.Path,
+        help="write the rule of what the module was made of, for make, ninja and CMake",
+    )  # fmt: skip
     build.add_argument(
         "--emit",
         choices=aot.CARRIERS,
@@ -228,6 +254,13 @@ def _parser() -> argparse.ArgumentParser:
     cache.add_argument("action", choices=("info", "clean", "path"))
     targets = commands.add_parser("targets", help="what modules can be built for", description=TARGETS, formatter_class=raw)
     targets.set_defaults(run=_targets)
+    config = commands.add_parser(
+        "config", help="where build systems find headers, libraries, the CMake package", description=CONFIG,
+        epilog=CONFIG_EXAMPLES, formatter_class=raw,
+    )  # fmt: skip
+    config.set_defaults(run=_config)
+    for flag, what in native.ANSWERS.items():
+        config.add_argument(f"--{flag}", dest="asked", action="append_const", const=flag, help=what)
     return parser
 
 
@@ -287,7 +320,8 @@ def _module_of(parsed) -> aot.Module:
     from .kernel import Kernel
 
     names = _run_file(parsed.file)
-    module = aot.Module(targets=parsed.target or [context.cpu], **compile_options.given_arguments(parsed))
+    given = {"name": getattr(parsed, "name", None), **compile_options.given_arguments(parsed)}
+    module = aot.Module(targets=parsed.target or [context.cpu], **given)
     kernels = {name: value for name, value in names.items() if isinstance(value, (Kernel, Graph))}
     asked = {name: names.get(name) for name in parsed.kernel or ()}
     kernels |= {name: kernel_of(value) for name, value in asked.items() if isinstance(value, RealFunction)}
@@ -337,17 +371,50 @@ def _run_file(file: pathlib.Path) -> dict:
 
 
 def _build(parsed) -> int:
+    if (parsed.output is None) == (parsed.bundle is None):
+        raise UsageError("expected either -o OUT or --bundle DIR")
+    if parsed.level and not parsed.bundle:
+        raise UsageError("--level: belongs to --bundle")
     module = _module_of(parsed)
-    folder = parsed.output.endswith("/") or pathlib.Path(parsed.output).is_dir()
     try:
-        written = module.save(**{"output_dir" if folder else "path": parsed.output}, emit=parsed.emit)
+        written = _bundle(module, parsed) if parsed.bundle else _save(module, parsed)
     except RuntimeValueError_ as error:
         raise UsageError(str(error)) from None
+    if parsed.depfile:
+        depfile.write(parsed.depfile, written, depfile.dependencies(parsed.file))
+    return 0
+
+
+def _save(module, parsed) -> list[pathlib.Path]:
+    """Writes the module's files; the first one is the carrier, behind it is a C header if there is one."""
+    folder = parsed.output.endswith("/") or pathlib.Path(parsed.output).is_dir()
+    written = module.save(**{"output_dir" if folder else "path": parsed.output}, emit=parsed.emit)
     kernels = ", ".join(module.kernels)
     print(f"{written}: {written.stat().st_size:,} bytes, kernels {kernels}, for {', '.join(module.targets)}")
-    if written.suffix != ".metate":
-        header = (pathlib.Path(parsed.output) / aot.MODULE_FILE if folder else pathlib.Path(parsed.output)).with_suffix(".h")
-        print(f"{header}: its C header" + (", the other targets' objects beside it" if len(module.targets) > 1 else ""))
+    if written.suffix == ".metate":
+        return [written]
+    header = (pathlib.Path(parsed.output) / aot.MODULE_FILE if folder else pathlib.Path(parsed.output)).with_suffix(".h")
+    print(f"{header}: its C header" + (", the other targets' objects beside it" if len(module.targets) > 1 else ""))
+    return [written, header]
+
+
+def _bundle(module, parsed) -> list[pathlib.Path]:
+    """Fills the bundle's folder; its list is what was written last."""
+    emit = parsed.emit or "metate"
+    entries = bundle.write(module, parsed.bundle, parsed.name or parsed.file.stem, emit, parsed.level)
+    sizes = sum((parsed.bundle / entry.path).stat().st_size for entry in entries)
+    listing = parsed.bundle / bundle.LIST
+    print(
+        f"{listing}: {len(entries)} files, {sizes:,} bytes, kernels {', '.join(module.kernels)}, for {', '.join(module.targets)}"
+    )
+    return [listing, *(parsed.bundle / entry.path for entry in entries)]
+
+
+def _config(parsed) -> int:
+    if not parsed.asked:
+        raise UsageError(f"expected at least one of {', '.join(f'--{flag}' for flag in native.ANSWERS)}")
+    for flag in parsed.asked:
+        print(native.answer(flag))
     return 0
 
 

@@ -32,6 +32,40 @@ def cmake_directory() -> pathlib.Path | None:
     return folder if folder.is_dir() else None
 
 
+def pkgconfig_directory() -> pathlib.Path | None:
+    """The folder for PKG_CONFIG_PATH; None in a checkout."""
+    folder = library_directory() / "pkgconfig"
+    return folder if folder.is_dir() else None
+
+
+# What `metate config` answers.
+ANSWERS = {
+    "cmakedir": "the folder for CMake's metate_DIR",
+    "pkgconfigdir": "the folder for PKG_CONFIG_PATH",
+    "includedir": "the folders of headers",
+    "libdir": "the folder of libmetate.so",
+    "cflags": "what compilers of hosts are told",
+    "libs": "what linkers of hosts are told, with a run path",
+}
+
+
+def answer(what: str) -> str:
+    """One of ANSWERS. Raises RuntimeLookupError_."""
+    if what in ("cmakedir", "pkgconfigdir"):
+        folder = cmake_directory() if what == "cmakedir" else pkgconfig_directory()
+        if folder is None:
+            raise RuntimeLookupError_(
+                f"--{what}: a checkout has none: cmake --install build --component runtime --prefix FOLDER makes it"
+            )
+        return str(folder)
+    if what == "libdir":
+        return str(library_directory())
+    if what == "libs":
+        return f"-L{library_directory()} -lmetate -Wl,-rpath,{library_directory()}"
+    prefix = "-I" if what == "cflags" else ""
+    return " ".join(f"{prefix}{folder}" for folder in include_directories())
+
+
 def metate_run() -> pathlib.Path:
     """The program metate-run. Raises RuntimeLookupError_."""
     return _first("metate-run", [root / "bin" for root in _roots()])

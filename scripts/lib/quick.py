@@ -25,7 +25,7 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (r"compiler/metate/Module/", (), ("tests/aot",)),
     (r"compiler/metate/Frontend/|python/metate/frontend/", (), ("tests/python/test_frontend_errors.py", "tests/compat")),
     (r"tests/lit/", ("lit",), ()),
-    (r"tools/metate-run/", (), ("tests/aot",)),
+    (r"tools/metate-run/|cmake/", (), ("tests/aot",)),
     (r"(compiler/metate/Target/(Grid|Simt|Cuda)|runtime/driver/(grid|simt))/", ("pytest-simt",), ()),
     (r"compiler/metate/Target/(Grid|Cuda)/", (), ("tests/python/test_cuda_code.py",)),
     (r"compiler/metate/Target/(Grid|Vulkan)/", (), ("tests/python/test_vulkan_code.py",)),
