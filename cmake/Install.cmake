@@ -4,18 +4,26 @@
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/metate ${CMAKE_SOURCE_DIR}/abi/metate DESTINATION include
   COMPONENT runtime FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
-set(METATE_INSTALLED metate_abi metate_headers metate)
+set(METATE_INSTALLED metate_abi metate_headers metate metate_cpp)
 foreach(part metate_tbb metate_threads metate_simt metate_cuda metate_vulkan)
   if(TARGET ${part})
     list(APPEND METATE_INSTALLED ${part})
   endif()
 endforeach()
 install(TARGETS ${METATE_INSTALLED} EXPORT metate LIBRARY DESTINATION lib COMPONENT runtime)
-install(EXPORT metate NAMESPACE metate:: FILE metateConfig.cmake DESTINATION lib/cmake/metate COMPONENT runtime)
+
+# The packages for CMake and pkg-config; both find everything from where they stand.
+set(package lib/cmake/metate)
+install(EXPORT metate NAMESPACE metate:: FILE metateTargets.cmake DESTINATION ${package} COMPONENT runtime)
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/metateConfigVersion.cmake
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/metateConfigVersion.cmake DESTINATION lib/cmake/metate COMPONENT runtime)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/metateConfig.cmake.in ${CMAKE_BINARY_DIR}/metateConfig.cmake
+  INSTALL_DESTINATION ${package})
+install(FILES ${CMAKE_BINARY_DIR}/metateConfig.cmake ${CMAKE_BINARY_DIR}/metateConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/metateAddModule.cmake DESTINATION ${package} COMPONENT runtime)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/metate.pc.in ${CMAKE_BINARY_DIR}/metate.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/metate.pc DESTINATION lib/pkgconfig COMPONENT runtime)
 
 set_target_properties(metate-run PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 install(TARGETS metate-run RUNTIME DESTINATION bin COMPONENT runtime)

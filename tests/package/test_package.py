@@ -101,17 +101,27 @@ def test_the_doctor_finds_nothing_broken_and_nothing_of_the_checkout(environment
     assert str(ROOT) not in text
 
 
+KERNELS = """
+import metate as mt
+
+@mt.kernel
+def twice(x: mt.types.ndarray(dtype=mt.i32, ndim=1)):
+    for i in x:
+        x[i] *= 2
+"""
 HOST = """
 #include <metate/metate.h>
+#include "kernels.h"
 #include <stdio.h>
 int main(int count, char **arguments) {
   metate_device *device;
   metate_module *module;
+  int32_t x[2] = {4, 5};
   if (count != 2 || metate_device_open(NULL, &device) != METATE_OK)
     return 2;
-  if (metate_module_open_file(device, arguments[1], 0, &module) != METATE_OK)
+  if (metate_module_open_file(device, arguments[1], 0, &module) != METATE_OK || kernels_twice(x, 2, NULL, NULL))
     return 3;
-  printf("abi %u\\n", metate_abi_version());
+  printf("abi %u, %d %d\\n", metate_abi_version(), x[0], x[1]);
   metate_module_close(module);
   metate_device_close(device);
   return 0;
@@ -121,18 +131,23 @@ int main(int count, char **arguments) {
 
 def test_a_host_is_built_against_it_with_cmake(environment, site, tmp_path):
     (tmp_path / "host.c").write_text(HOST)
+    (tmp_path / "kernels.py").write_text(KERNELS)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(host C)\nfind_package(metate REQUIRED CONFIG)\n"
         "add_executable(host host.c)\ntarget_link_libraries(host PRIVATE metate::metate)\n"
+        "metate_add_module(host kernels.py)\n"
     )
-    where = "import metate.native as n; print(n.cmake_directory(), *n.include_directories())"
-    cmake, include = run(environment / "bin/python", "-c", where).split()
-    assert pathlib.Path(include) == site / "metate_native/include"
+    asked = ("--cmakedir", "--includedir", "--pkgconfigdir")
+    cmake, include, pkgconfig = run(environment / "bin/metate", "config", *asked).splitlines()
+    assert pathlib.Path(include) == site / "metate_native/include" and (pathlib.Path(pkgconfig) / "metate.pc").exists()
+    # The command that compiles kernels is found from the package alone.
     run("cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-Dmetate_DIR={cmake}", "-DCMAKE_BUILD_TYPE=Release")
+    assert f"METATE_COMMAND:FILEPATH={environment}/bin/metate\n" in (tmp_path / "b/CMakeCache.txt").read_text()
     run("cmake", "--build", tmp_path / "b")
     (tmp_path / "program.py").write_text(PROGRAM)
     run(environment / "bin/python", "program.py", "total.metate", "native", cwd=tmp_path)
-    assert run(tmp_path / "b/host", tmp_path / "total.metate").startswith("abi ")
+    host = run(tmp_path / "b/host", tmp_path / "total.metate")
+    assert host.startswith("abi ") and host.endswith(", 8 10\n")
 
 
 def test_libraries_are_looked_for_in_the_package_and_the_system(site):

@@ -1,0 +1,75 @@
+# metate_add_module(TARGET FILE.py [EMIT metate|o|a|...] [NAME NAME] [TARGETS CPU...] [KERNELS NAME...] [OPTIONS OPTION...])
+#
+# Compiles the kernels of FILE.py when TARGET, an executable or a library of this folder, is built, and again when FILE.py, what
+# it imports or the compiler has changed.
+#   EMIT     what is made (default o). o, a, c: the kernels become a part of TARGET, which finds NAME.h.
+#            metate, so: NAME.metate, NAME.so in the build folder, which TARGET opens; of metate it links metate::metate.
+#   NAME     of the module and its files (default: FILE.py's, without the ending)
+#   TARGETS  what the code is for, as of `metate build --target`: x86-64-v3, aarch64, cuda:sm_90. Default: this machine. Several
+#            are for EMIT metate, of which a host takes the best.
+#   KERNELS  those of the file (default: all)
+#   OPTIONS  other words of `metate build`: -O3, --contract
+# The file made is TARGET's property METATE_MODULES.
+function(metate_add_module target file)
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "EMIT;NAME" "TARGETS;KERNELS;OPTIONS")
+  set(where "metate_add_module(${target} ${file})")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${where}: expected EMIT, NAME, TARGETS, KERNELS or OPTIONS, got ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "${where}: expected a target that add_executable or add_library made before, got ${target}")
+  endif()
+  cmake_path(ABSOLUTE_PATH file NORMALIZE)
+  if(NOT EXISTS ${file})
+    message(FATAL_ERROR "${where}: there is no file ${file}")
+  endif()
+  if(NOT METATE_COMMAND)
+    message(FATAL_ERROR "${where}: expected the command `metate` on the path: pip install Metate, or set METATE_COMMAND")
+  endif()
+  if(NOT ARG_EMIT)
+    set(ARG_EMIT o)
+  endif()
+  if(NOT ARG_NAME)
+    cmake_path(GET file STEM LAST_ONLY ARG_NAME)
+  endif()
+  list(LENGTH ARG_TARGETS count)
+  if(count GREATER 1 AND NOT ARG_EMIT STREQUAL metate)
+    message(FATAL_ERROR "${where}: TARGETS: expected one for EMIT ${ARG_EMIT}, which is for one machine, got ${ARG_TARGETS}")
+  endif()
+  if(count EQUAL 0 AND CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "${where}: expected TARGETS, since the program is for another machine than this one: ${CMAKE_SYSTEM_PROCESSOR}")
+  endif()
+
+  set(words)
+  foreach(one ${ARG_TARGETS})
+    list(APPEND words --target ${one})
+  endforeach()
+  foreach(one ${ARG_KERNELS})
+    list(APPEND words --kernel ${one})
+  endforeach()
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.${ARG_EMIT})
+  set(header)
+  if(NOT ARG_EMIT STREQUAL metate AND NOT ARG_EMIT STREQUAL so)
+    set(header ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.h)
+  endif()
+  add_custom_command(OUTPUT ${output} BYPRODUCTS ${header}
+    COMMAND ${METATE_COMMAND} build ${file} --emit ${ARG_EMIT} -o ${output} --name ${ARG_NAME} --depfile ${output}.d
+      ${words} ${ARG_OPTIONS}
+    DEPENDS ${file} ${METATE_COMMAND} DEPFILE ${output}.d VERBATIM
+    COMMENT "Compiling the kernels of ${ARG_NAME} (${ARG_EMIT})")
+  target_sources(${target} PRIVATE ${output})
+  set_property(TARGET ${target} APPEND PROPERTY METATE_MODULES ${output})
+  if(ARG_EMIT STREQUAL o)
+    set_source_files_properties(${output} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  elseif(ARG_EMIT STREQUAL a)
+    target_link_libraries(${target} PRIVATE ${output})
+  elseif(ARG_EMIT STREQUAL metate)
+    target_link_libraries(${target} PRIVATE metate::metate)
+  endif()
+  if(header)
+    target_sources(${target} PRIVATE ${header})
+    set_source_files_properties(${header} PROPERTIES GENERATED ON OBJECT_DEPENDS ${output})
+    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+    target_link_libraries(${target} PRIVATE $<$<PLATFORM_ID:Linux>:m>)
+  endif()
+endfunction()
