@@ -49,6 +49,7 @@ bool describe(const Host &device, const test::Bytes &bytes, uint64_t seed) {
   shown.words.resize(file.bytes / 8 + 1);
   std::memcpy(shown.words.data(), file.data, file.bytes);
   tool::showModule(shown);
+  tool::moduleAsJson(shown);
   return true;
 }
 

@@ -2,6 +2,8 @@
 #include "common.h"
 
 #include <fstream>
+#include <iterator>
+#include <utility>
 
 namespace metate::tool {
 
@@ -47,6 +49,46 @@ std::string showArgument(const metate_argument_description &argument) {
     return "ndarray(" + std::string(metate_dtype_name(argument.dtype)) + ", " +
            std::to_string(argument.rank) + ")";
   return showElement(argument.dtype, argument.rows, argument.columns, argument.element_rank);
+}
+
+const char *archName(uint32_t arch) {
+  const char *names[] = {"?",    "x86-64",  "aarch64", "cuda",  "vulkan",
+                         "simt", "riscv64", "thumb",   "wasm32"};
+  return names[arch < std::size(names) ? arch : 0];
+}
+
+const char *levelKindName(uint32_t kind) {
+  const char *names[] = {"?",         "root",    "dense", "pointer",    "place",
+                         "bitmasked", "dynamic", "hash",  "bit_struct", "quant_array"};
+  return kind < std::size(names) ? names[kind] : "?";
+}
+
+std::vector<std::string> accessNames(uint32_t access) {
+  std::vector<std::string> found;
+  const std::pair<uint32_t, const char *> names[] = {{METATE_ACCESS_READ, "read"},
+                                                     {METATE_ACCESS_WRITE, "write"},
+                                                     {METATE_ACCESS_ACTIVATE, "activate"},
+                                                     {METATE_ACCESS_SORT, "sort"},
+                                                     {METATE_ACCESS_BEFORE, "before"}};
+  for (auto [bit, name] : names)
+    if (access & bit)
+      found.push_back(name);
+  return found;
+}
+
+std::string machineName(const metate_variant_description &variant) {
+  std::string machine = archName(variant.arch);
+  if (variant.arch == METATE_ARCH_CUDA)
+    return machine + " " + std::to_string(variant.level / 10) + "." +
+           std::to_string(variant.level % 10);
+  return variant.level ? machine + "-v" + std::to_string(variant.level) : machine;
+}
+
+uint32_t parseCount(const std::string &option, const std::string &text) {
+  if (text.empty() || text.size() > 6 ||
+      text.find_first_not_of("0123456789") != std::string::npos || std::stoul(text) == 0)
+    throw Error(option + ": expected a number from 1 to 999999, got '" + text + "'");
+  return uint32_t(std::stoul(text));
 }
 
 } // namespace metate::tool

@@ -33,11 +33,23 @@ std::vector<std::string> split(const std::string &text, char separator);
 std::string showElement(uint32_t dtype, uint32_t rows, uint32_t columns, uint32_t rank);
 std::string showArgument(const metate_argument_description &argument);
 
+const char *archName(uint32_t arch);
+const char *levelKindName(uint32_t kind);
+/// "read", "write", ... of METATE_ACCESS_* bits.
+std::vector<std::string> accessNames(uint32_t access);
+/// "x86-64-v3", "cuda 8.0"
+std::string machineName(const metate_variant_description &variant);
+uint32_t parseCount(const std::string &option, const std::string &text);
+
 /// What `inspect` prints, of a file that is in memory.
 void showModule(const File &file);
+/// The same as JSON.
+std::string moduleAsJson(const File &file);
 int inspect(const std::vector<std::string> &arguments);
 int verify(const std::vector<std::string> &arguments);
 int run(const std::vector<std::string> &arguments);
+int bench(const std::vector<std::string> &arguments);
+int merge(const std::vector<std::string> &arguments);
 
 } // namespace metate::tool
 

@@ -215,6 +215,24 @@ metate_argument Input::get() {
   return value;
 }
 
+Array parseNumbers(const std::string &name, const std::string &text, uint32_t dtype,
+                   const std::vector<int64_t> &shape) {
+  metate_argument_description argument{};
+  argument.name = name.c_str();
+  argument.dtype = dtype;
+  Array array;
+  array.dtype = dtype;
+  array.shape = shape;
+  array.allocate();
+  std::vector<std::string> parts = split(text, ',');
+  if (parts.size() != 1 && parts.size() != array.count())
+    fail(argument, "one number or " + std::to_string(array.count()) + " of them", text);
+  for (uint64_t i = 0; i < array.count(); ++i)
+    parseScalar(argument, parts[parts.size() == 1 ? 0 : i],
+                array.data() + i * metate_dtype_bytes(dtype));
+  return array;
+}
+
 double asDouble(uint32_t dtype, const uint8_t *from) {
   auto load = [&](auto zero) {
     std::memcpy(&zero, from, sizeof zero);

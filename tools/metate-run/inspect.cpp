@@ -10,18 +10,6 @@ namespace metate::tool {
 
 namespace {
 
-const char *archName(uint32_t arch) {
-  const char *names[] = {"?",    "x86-64",  "aarch64", "cuda",  "vulkan",
-                         "simt", "riscv64", "thumb",   "wasm32"};
-  return names[arch < std::size(names) ? arch : 0];
-}
-
-const char *kindName(uint32_t kind) {
-  const char *names[] = {"?",         "root",    "dense", "pointer",    "place",
-                         "bitmasked", "dynamic", "hash",  "bit_struct", "quant_array"};
-  return kind < std::size(names) ? names[kind] : "?";
-}
-
 std::string axesOf(const metate_level_description &level) {
   std::string text;
   for (uint32_t k = 0; k < level.axis_count; ++k)
@@ -79,8 +67,8 @@ void showLevels(const TreeType &type) {
                                           : list(level.extents, level.axis_count);
     std::string slots = level.natural_slots ? std::to_string(level.natural_slots) : "";
     std::string quant = showQuant(level);
-    std::printf("    %-14s %-11s %-6s %-16s %12llu %12s%s%s\n", name.c_str(), kindName(level.kind),
-                axesOf(level).c_str(), extents.c_str(),
+    std::printf("    %-14s %-11s %-6s %-16s %12llu %12s%s%s\n", name.c_str(),
+                levelKindName(level.kind), axesOf(level).c_str(), extents.c_str(),
                 static_cast<unsigned long long>(level.cell_bytes), slots.c_str(),
                 quant.empty() ? "" : "  ", quant.c_str());
   }
@@ -108,14 +96,8 @@ void showTypes(const Module &module) {
 
 std::string accessOf(uint32_t access) {
   std::string text;
-  const std::pair<uint32_t, const char *> names[] = {{METATE_ACCESS_READ, "read"},
-                                                     {METATE_ACCESS_WRITE, "write"},
-                                                     {METATE_ACCESS_ACTIVATE, "activate"},
-                                                     {METATE_ACCESS_SORT, "sort"},
-                                                     {METATE_ACCESS_BEFORE, "before"}};
-  for (auto [bit, name] : names)
-    if (access & bit)
-      text += (text.empty() ? "" : ", ") + std::string(name);
+  for (const std::string &name : accessNames(access))
+    text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
@@ -185,14 +167,8 @@ void showVariants(const Module &module) {
   for (uint32_t i = 0; i < module.describe().variant_count; ++i) {
     auto variant = sized<metate_variant_description>();
     check(metate_module_variant(module.get(), i, &variant));
-    std::string machine = archName(variant.arch);
-    if (variant.arch == METATE_ARCH_CUDA)
-      machine +=
-          " " + std::to_string(variant.level / 10) + "." + std::to_string(variant.level % 10);
-    else if (variant.level)
-      machine += "-v" + std::to_string(variant.level);
-    std::printf("  %u: %s, compiled for %s (%s), %llu bytes%s%s\n", i, machine.c_str(), variant.cpu,
-                variant.triple, static_cast<unsigned long long>(variant.payload_bytes),
+    std::printf("  %u: %s, compiled for %s (%s), %llu bytes%s%s\n", i, machineName(variant).c_str(),
+                variant.cpu, variant.triple, static_cast<unsigned long long>(variant.payload_bytes),
                 *variant.features ? ", needs " : "", variant.features);
   }
 }
@@ -234,9 +210,15 @@ void showModule(const File &file) {
 }
 
 int inspect(const std::vector<std::string> &arguments) {
-  if (arguments.size() != 1)
-    throw Error("inspect: expected one file: see metate-run --help");
-  showModule(readFile(arguments[0]));
+  std::vector<std::string> files = arguments;
+  bool json = std::erase(files, "--json") > 0;
+  if (files.size() != 1)
+    throw Error("inspect: expected one file, and perhaps --json: see metate-run --help");
+  File file = readFile(files[0]);
+  if (json)
+    std::printf("%s\n", moduleAsJson(file).c_str());
+  else
+    showModule(file);
   return 0;
 }
 

@@ -2,19 +2,24 @@
 #include "common.h"
 
 #include <cstdio>
-#include <cstring>
+#include <utility>
 
 namespace metate::tool {
 
 static const char help[] =
-    R"(metate-run: look at, check and run Metate modules. Needs no Python and no compiler.
+    R"(metate-run: look at, check, run and measure Metate modules. Needs no Python and no compiler.
 
-  metate-run inspect FILE              what is in a module: types, levels, kernels, variants, sections
+  metate-run inspect FILE [--json]     what is in a module: types, levels, kernels, variants, sections
   metate-run verify FILE               check every byte; exit status 0 if the module is sound
   metate-run run FILE KERNEL[,KERNEL]  run kernels one after the other on made-up or given inputs
-             [NAME=INPUT ...] [--threads=N] [--repeat=N] [--save=NAME=OUT.npy ...]
+             [NAME=INPUT ...] [--repeat=N] [--save=NAME=OUT.npy ...] [--expect=NAME=WHAT[:RTOL] ...]
+             [--threads=N] [--level=LEVEL] [--guard] [--json]
+  metate-run bench FILE KERNEL[,KERNEL]  measure the last one; those before it run once
+             [NAME=INPUT ...] [--seconds=S] [--elements=N|NAME] [--threads=N] [--level=LEVEL] [--guard] [--json]
+  metate-run merge A.metate B.metate ... -o OUT.metate
+                                       one file of modules of the same source for several machines
 
-Inputs of `run`, by the argument's name; kernels that share a name share the value:
+Inputs of `run` and `bench`, by the argument's name; kernels that share a name share the value:
   n=42  t=0.5  on=true        a scalar
   v=1,2,3                     a vector or matrix, row-major
   x=zeros:[4096]              an array of zeros; also ones:, iota: (0, 1, 2, ...)
@@ -26,9 +31,19 @@ Inputs of `run`, by the argument's name; kernels that share a name share the val
 A result is made when it is not named. After the run every written argument is summarised;
 --save=x=out.npy writes an array, --save=f.a=out.npy a tree's member as a dense array.
 
+  --expect=y=out.npy:1e-5     y must be what the file holds, within a relative tolerance (default: exactly)
+  --expect=total=10           every element must be this; a,b,c: these. Else the exit status is 1
+  --guard                     arrays, trees and pools end where a page begins that nobody may touch: a kernel
+                              that does is stopped, and what it touched is named
+  --level=direct              call kernels by their bare entries, as firmware does: checked once, not at each call
+  --level=standard            through libmetate (the default); packed entries are in objects, not in .metate files
+  --elements=x                of `bench`: show the time for each element of x, or of a number
+  --json                      one JSON document on stdout; what kernels print goes to stderr
+
 A first try:
   metate-run inspect ab.metate
   metate-run run ab.metate fill,run1 f=new
+  metate-run bench ab.metate axpy s=2 x=random:1:[1000000] y=zeros:[1000000] --elements=x --threads=4
 
 Exit status: 0 done, 1 failed (the message says what was expected and got), 2 wrong usage.
 )";
@@ -48,14 +63,14 @@ static int dispatch(const std::vector<std::string> &words) {
       std::fputs(help, stdout);
       return 0;
     }
-  if (words[0] == "inspect")
-    return inspect(rest);
-  if (words[0] == "verify")
-    return verify(rest);
-  if (words[0] == "run")
-    return run(rest);
+  const std::pair<const char *, int (*)(const std::vector<std::string> &)> verbs[] = {
+      {"inspect", inspect}, {"verify", verify}, {"run", run}, {"bench", bench}, {"merge", merge}};
+  for (auto [name, verb] : verbs)
+    if (words[0] == name)
+      return verb(rest);
   std::fprintf(stderr,
-               "metate-run: expected inspect, verify or run, got '%s': see metate-run --help\n",
+               "metate-run: expected inspect, verify, run, bench or merge, got '%s': see "
+               "metate-run --help\n",
                words[0].c_str());
   return 2;
 }

@@ -21,6 +21,15 @@ void Array::allocate() {
   words.assign((count() * metate_dtype_bytes(dtype) + 7) / 8, 0);
 }
 
+void Array::guard(const std::string &name) {
+  uint64_t bytes = count() * metate_dtype_bytes(dtype);
+  auto memory = std::make_shared<GuardedMemory>("array '" + name + "'", bytes, 1);
+  if (bytes)
+    std::memcpy(memory->data(), data(), bytes);
+  guarded = std::move(memory);
+  words.clear();
+}
+
 static std::string valueOf(const std::string &header, const std::string &key,
                            const std::string &path) {
   size_t at = header.find("'" + key + "':");

@@ -3,7 +3,10 @@
 #ifndef METATE_RUN_NPY_H
 #define METATE_RUN_NPY_H
 
+#include "guard.h"
+
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,9 +15,10 @@ namespace metate::tool {
 struct Array {
   uint32_t dtype = 0;
   std::vector<int64_t> shape;
-  std::vector<uint64_t> words; // the elements, 8-byte aligned
-  uint8_t *data() { return reinterpret_cast<uint8_t *>(words.data()); }
-  const uint8_t *data() const { return reinterpret_cast<const uint8_t *>(words.data()); }
+  std::vector<uint64_t> words;            // the elements, 8-byte aligned
+  std::shared_ptr<GuardedMemory> guarded; // or here
+  uint8_t *data() { return guarded ? guarded->data() : reinterpret_cast<uint8_t *>(words.data()); }
+  const uint8_t *data() const { return const_cast<Array *>(this)->data(); }
   uint64_t count() const {
     uint64_t product = 1;
     for (int64_t extent : shape)
@@ -22,6 +26,8 @@ struct Array {
     return product;
   }
   void allocate();
+  /// Moves the elements to memory that ends where they do.
+  void guard(const std::string &name);
 };
 
 Array readNpy(const std::string &path);

@@ -1,0 +1,129 @@
+// Opening, inputs, launching through libmetate.
+#include "session.h"
+
+#include "metate/metate_threads.h"
+
+#include <cstdio>
+
+namespace metate::tool {
+
+struct Session::Hooks {
+  metate_executor executor{};
+  metate_print_sink sink{};
+  GuardedAllocator allocator;
+  metate_allocator guarded{};
+
+  Hooks() = default;
+  Hooks(const Hooks &) = delete;
+  ~Hooks() { metate_threads_executor_destroy(executor.parallel_for ? &executor : nullptr); }
+};
+
+// What kernels print goes to stderr where stdout is one JSON document.
+static void printText(void *self, const char *text, size_t bytes) {
+  std::fwrite(text, 1, bytes, static_cast<FILE *>(self));
+}
+
+Session::Session(const Options &options) : options(options), hooks(std::make_unique<Hooks>()) {
+  auto given = sized<metate_device_hooks>();
+  if (options.threads > 1) {
+    check(metate_threads_executor_create(options.threads, &hooks->executor));
+    given.executor = &hooks->executor;
+  }
+  hooks->sink = {options.json ? stderr : stdout, printText};
+  given.print = &hooks->sink;
+  if (options.guard) {
+    hooks->guarded = hooks->allocator.hooks();
+    given.allocator = &hooks->guarded;
+    watchGuards();
+  }
+  device.emplace(Device::open(&given));
+  module.emplace(Module::open(options.file.c_str(), *device));
+}
+
+Session::~Session() = default;
+
+const metate_executor &Session::executor() const { return hooks->executor; }
+
+// A result that was not named: an array of its fixed extents.
+static std::string resultSpelling(const metate_argument_description &argument) {
+  std::string shape;
+  for (uint32_t k = 0; k < argument.rank; ++k) {
+    if (argument.fixed[k] < 0)
+      throw Error(std::string(argument.name) + ": the result has no fixed shape: name it, for "
+                                               "example zeros:[n]");
+    shape += (k ? "," : "") + std::to_string(argument.fixed[k]);
+  }
+  return "zeros:[" + shape + "]";
+}
+
+Input &Session::inputFor(const metate_argument_description &argument) {
+  auto known = made.find(argument.name);
+  if (known != made.end())
+    return known->second;
+  auto spelled = options.inputs.find(argument.name);
+  if (spelled == options.inputs.end() && !(argument.flags & METATE_ARGUMENT_RESULT))
+    throw Error("argument '" + std::string(argument.name) + "' (" + showArgument(argument) +
+                ") is missing: write " + argument.name + "=...: see metate-run --help");
+  std::string spelling =
+      spelled == options.inputs.end() ? resultSpelling(argument) : spelled->second;
+  Input &input = made.emplace(argument.name, Input(argument, spelling)).first->second;
+  if (options.guard && input.kind() == METATE_ARGUMENT_NDARRAY)
+    input.guard(argument.name);
+  return input;
+}
+
+std::function<void()> Session::launcher(const std::string &name) {
+  Kernel kernel = module->kernel(name.c_str());
+  std::vector<metate_argument> list;
+  for (const metate_argument_description &argument : kernel.arguments()) {
+    list.push_back(inputFor(argument).get());
+    if (argument.access & (METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE))
+      written.insert(argument.name);
+  }
+  if (options.level == CallLevel::Direct)
+    return directLauncher(kernel, std::move(list));
+  return [kernel, list] {
+    check(metate_kernel_launch(kernel.get(), list.data(), uint32_t(list.size())));
+  };
+}
+
+static Array memberOf(const Tree &tree, const std::string &member) {
+  const metate_type *type = tree.describe().type;
+  uint32_t index = 0;
+  check(metate_type_find_member(type, member.c_str(), &index));
+  auto level = sized<metate_level_description>();
+  check(metate_type_level(type, index, &level));
+  Array array;
+  array.dtype = level.dtype;
+  array.shape.assign(level.shape, level.shape + level.path_rank);
+  if (level.element_rank >= 1)
+    array.shape.push_back(level.rows);
+  if (level.element_rank == 2)
+    array.shape.push_back(level.columns);
+  array.allocate();
+  check(metate_tree_read_dense(tree.get(), index, array.data(),
+                               array.count() * metate_dtype_bytes(array.dtype)));
+  return array;
+}
+
+Array Session::elementsOf(const std::string &option, const std::string &name) const {
+  size_t dot = name.find('.');
+  auto input = made.find(name); // gradients are called x.grad
+  if (input == made.end())
+    input = made.find(name.substr(0, dot));
+  if (input == made.end())
+    throw Error(option + ": no argument named '" + name.substr(0, dot) + "'");
+  if (input->second.kind() != METATE_ARGUMENT_TREE)
+    return input->second.elements();
+  if (dot == std::string::npos)
+    throw Error(option + ": '" + name + "' is a tree: name a member, like " + name + ".a");
+  return memberOf(input->second.tree(), name.substr(input->first.size() + 1));
+}
+
+void Session::requireAllUsed() const {
+  for (const auto &[name, spelling] : options.inputs)
+    if (!made.count(name))
+      throw Error("no kernel that ran has an argument named '" + name + "'");
+}
+
+} // namespace metate::tool
