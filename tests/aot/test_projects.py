@@ -117,3 +117,19 @@ def test_pkg_config(installed, tmp_path):
     )
     run("gcc", tmp_path / "host.c", *flags, "-o", tmp_path / "host")
     run(tmp_path / "host", LD_LIBRARY_PATH=f"{installed}/lib")
+
+
+def test_kernels_written_in_cpp(installed, tmp_path):
+    """The component `compiler`, beside the runtime."""
+    folder = tmp_path / "both"
+    for component in ("runtime", "compiler"):
+        run("cmake", "--install", ROOT / "build", "--component", component, "--prefix", folder)
+    assert not (installed / "include/metate/builder.hpp").exists()
+    shutil.copy(ROOT / "examples/builder/rfc.cpp", tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(rfc CXX)\nfind_package(metate REQUIRED CONFIG)\n"
+        "add_executable(rfc rfc.cpp)\ntarget_link_libraries(rfc PRIVATE metate::metate_compiler metate::metate_cpp)\n"
+    )
+    configure(tmp_path, folder)
+    run("cmake", "--build", tmp_path / "b")
+    assert run(tmp_path / "b/rfc").startswith("== ab_aos run1 0\nI= [0, 0]")

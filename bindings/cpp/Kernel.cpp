@@ -1,0 +1,152 @@
+// Arguments, loops, conditions and prints of metate/builder.hpp.
+#include "State.h"
+
+using namespace metate::frontend;
+
+namespace metate::builder {
+
+using detail::Access;
+
+Value Kernel::value(const std::string &name, Type type, Where where) {
+  Access::begin(*state, where);
+  return Access::value(*state, state->builder().valueArgument(name, Access::native(type)));
+}
+
+Array Kernel::array(const std::string &name, Type element, unsigned ndim, Where where) {
+  Access::begin(*state, where);
+  return Access::array(*state, state->builder().arrayArgument(name, Access::native(element), ndim,
+                                                              /*isContiguous=*/false));
+}
+
+Tree Kernel::tree(const std::string &name, const TreeType &type, Where where) {
+  Access::begin(*state, where);
+  return Access::tree(*state, state->builder().treeArgument(name, type.text()));
+}
+
+Place Kernel::result(Type type, const std::string &name, Where where) {
+  Access::begin(*state, where);
+  return Access::place(*state, state->builder().resultArgument(Access::native(type), name));
+}
+
+Place Kernel::variable(const Operand &value) {
+  KernelValue first = Access::resolve(*state, value);
+  Place made = Access::place(*state, state->builder().declareLocal(first.type));
+  state->builder().store(Access::native(made), first, "variable");
+  Access::check(*state);
+  return made;
+}
+
+Value Kernel::vector(std::initializer_list<Operand> elements) {
+  return Access::value(*state, state->builder().makeVector(Access::resolve(*state, elements)));
+}
+
+Value Kernel::matrix(std::initializer_list<Operand> elements, unsigned rows) {
+  return Access::value(*state,
+                       state->builder().makeMatrix(Access::resolve(*state, elements), rows));
+}
+
+Value Kernel::constant(double value, Type type, Where where) {
+  Access::begin(*state, where);
+  bool isFloat = frontend::isFloat(type.scalar);
+  if (!isFloat && value != double(int64_t(value)))
+    Access::fail(where, "constant: expected a whole number for an integer type");
+  KernelValue made = isFloat ? state->builder().floatConstant(value, type.scalar)
+                             : state->builder().integerConstant(int64_t(value), type.scalar);
+  return Access::value(*state, state->builder().convert(made, Access::native(type), "constant"));
+}
+
+//===-- loops and conditions -----------------------------------------------===//
+
+static KernelBuilder::Bounds boundsOf(detail::KernelState &state, const Range &range) {
+  KernelValue lower = Access::resolve(state, range.begin);
+  return {lower, Access::resolve(state, range.end), {}};
+}
+
+static std::vector<Value> valuesOf(detail::KernelState &state,
+                                   llvm::ArrayRef<KernelValue> natives) {
+  Access::check(state);
+  std::vector<Value> values;
+  for (const KernelValue &one : natives)
+    values.push_back(Access::value(state, one));
+  return values;
+}
+
+std::vector<Value> Kernel::begin_parallel(std::initializer_list<Range> ranges, Where where) {
+  std::vector<KernelBuilder::Bounds> bounds;
+  for (const Range &range : ranges)
+    bounds.push_back(boundsOf(*state, range));
+  Access::begin(*state, where);
+  return valuesOf(*state, state->builder().beginParallel(bounds));
+}
+
+std::vector<Value> Kernel::begin_for_each(const Tree &tree, const std::string &path, Where where) {
+  if (&Access::kernelOf(tree) != state.get())
+    Access::fail(where, "kernel '" + state->name + "': a tree of another kernel is used in it");
+  Access::begin(*state, where);
+  return valuesOf(*state, state->builder().beginForEach(Access::native(tree), path));
+}
+
+Value Kernel::begin_serial(const Range &range, Where where) {
+  KernelBuilder::Bounds bounds = boundsOf(*state, range);
+  Access::begin(*state, where);
+  return Access::value(*state, state->builder().beginSerial(bounds, nullptr));
+}
+
+void Kernel::end_loop() {
+  state->builder().endLoop();
+  Access::check(*state);
+}
+
+void Kernel::wrong_count(size_t got, Where where) {
+  Access::fail(where, "kernel '" + state->name + "': expected a body of the loop that takes " +
+                          std::to_string(got) + (got == 1 ? " value" : " values") +
+                          ", or a vector of them");
+}
+
+void Kernel::while_(const std::function<Value()> &condition, const std::function<void()> &body,
+                    Where where) {
+  Access::begin(*state, where);
+  state->builder().beginWhile();
+  Access::check(*state);
+  KernelValue going = Access::resolve(*state, Operand(condition(), where));
+  state->builder().beginWhileBody(state->builder().truth(going, "while"), nullptr);
+  Access::check(*state);
+  body();
+  end_loop();
+}
+
+void Kernel::if_(const Operand &condition, const std::function<void()> &then,
+                 const std::function<void()> &otherwise) {
+  KernelValue which = state->builder().truth(Access::resolve(*state, condition), "if");
+  Access::check(*state);
+  state->builder().beginIf(which);
+  Access::check(*state);
+  then();
+  if (otherwise) {
+    state->builder().beginElse();
+    otherwise();
+  }
+  state->builder().endIf();
+  Access::check(*state);
+}
+
+//===-- effects ------------------------------------------------------------===//
+
+void Kernel::print(std::initializer_list<Shown> parts) {
+  std::vector<KernelBuilder::PrintPart> converted;
+  for (const Shown &shown : parts)
+    converted.push_back(Access::part(*state, shown));
+  if (parts.size())
+    Access::begin(*state, Access::whereOf(*parts.begin()));
+  state->builder().print(converted);
+  Access::check(*state);
+}
+
+void Kernel::assert_that(const Operand &condition, const std::string &message) {
+  KernelValue holds = state->builder().truth(Access::resolve(*state, condition), "assert");
+  Access::check(*state);
+  state->builder().assertThat(holds, message);
+  Access::check(*state);
+}
+
+} // namespace metate::builder
