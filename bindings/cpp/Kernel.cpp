@@ -28,6 +28,15 @@ Place Kernel::result(Type type, const std::string &name, Where where) {
   return Access::place(*state, state->builder().resultArgument(Access::native(type), name));
 }
 
+Value Kernel::random(Type type, const Operand &key) {
+  KernelValue word = Access::resolve(*state, key);
+  if (type.rank || word.type.scalar != METATE_U64 || !word.type.isScalar())
+    Access::fail(Access::whereOf(key),
+                 "kernel '" + state->name +
+                     "': random: expected a scalar type and a key of type u64");
+  return Access::value(*state, state->builder().random(type.scalar, word));
+}
+
 Place Kernel::variable(const Operand &value) {
   KernelValue first = Access::resolve(*state, value);
   Place made = Access::place(*state, state->builder().declareLocal(first.type));
@@ -86,10 +95,19 @@ std::vector<Value> Kernel::begin_for_each(const Tree &tree, const std::string &p
   return valuesOf(*state, state->builder().beginForEach(Access::native(tree), path));
 }
 
-Value Kernel::begin_serial(const Range &range, Where where) {
+Value Kernel::begin_serial(const Range &range, const Place *going, Where where) {
   KernelBuilder::Bounds bounds = boundsOf(*state, range);
   Access::begin(*state, where);
-  return Access::value(*state, state->builder().beginSerial(bounds, nullptr));
+  const Reference *keepGoing = nullptr;
+  if (going) {
+    keepGoing = &Access::native(*going);
+    if (keepGoing->kind != Reference::Kind::Local || !keepGoing->type.isBool() ||
+        !keepGoing->type.isScalar())
+      Access::fail(where,
+                   "kernel '" + state->name +
+                       "': expected a variable of type u1 that says whether the loop goes on");
+  }
+  return Access::value(*state, state->builder().beginSerial(bounds, keepGoing));
 }
 
 void Kernel::end_loop() {

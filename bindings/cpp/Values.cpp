@@ -87,6 +87,8 @@ Value Value::operator()(const Operand &row, const Operand &column) const {
 
 //===-- places -------------------------------------------------------------===//
 
+// A place is no variable of C++: assignment stores, and leaves the place what it is.
+// NOLINTBEGIN(misc-unconventional-assign-operator)
 const Place &Place::operator=(const Operand &value) const {
   KernelValue stored = Access::resolve(*kernel, value);
   kernel->builder().store(state->reference, stored, "value");
@@ -95,6 +97,7 @@ const Place &Place::operator=(const Operand &value) const {
 }
 
 const Place &Place::operator=(const Place &other) const { return *this = Operand(other, Where()); }
+// NOLINTEND(misc-unconventional-assign-operator)
 
 const Place &Place::operator+=(const Operand &value) const { return atomic("add", value), *this; }
 const Place &Place::operator-=(const Operand &value) const { return atomic("sub", value), *this; }
@@ -106,6 +109,12 @@ const Place &Place::operator^=(const Operand &value) const { return atomic("xor"
 Value Place::atomic(const std::string &op, const Operand &value) const {
   KernelValue operand = Access::resolve(*kernel, value);
   return Access::value(*kernel, kernel->builder().atomic(op, state->reference, operand));
+}
+
+Value Place::compare_exchange(const Operand &expected, const Operand &desired) const {
+  KernelValue before = Access::resolve(*kernel, expected),
+              after = Access::resolve(*kernel, desired);
+  return Access::value(*kernel, kernel->builder().compareExchange(state->reference, before, after));
 }
 
 Type Place::type() const { return Access::shown(state->reference.type); }
@@ -174,6 +183,17 @@ Value Tree::length(const std::string &level, std::initializer_list<Operand> indi
   KernelState &state = Access::kernelOf(*this);
   std::vector<KernelValue> at = Access::resolve(state, indices);
   return Access::value(state, state.builder().length(Access::native(*this), level, at));
+}
+
+Value Tree::used(const std::string &level) const {
+  KernelState &state = Access::kernelOf(*this);
+  return Access::value(state, state.builder().used(Access::native(*this), level));
+}
+
+void Tree::no_activate(const std::string &member) const {
+  KernelState &state = Access::kernelOf(*this);
+  state.builder().noActivate(Access::native(*this), member);
+  Access::check(state);
 }
 
 } // namespace metate::builder

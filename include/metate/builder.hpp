@@ -147,6 +147,8 @@ public:
   Place operator()(const Operand &row, const Operand &column) const;
   /// "add", "sub", "mul", "min", "max", "and", "or", "xor": reads, computes and writes, indivisibly; the old value.
   Value atomic(const std::string &op, const Operand &value) const;
+  /// Writes `desired` where the place holds, bit for bit, `expected`; the old value.
+  Value compare_exchange(const Operand &expected, const Operand &desired) const;
 
 private:
   friend struct detail::Access;
@@ -261,6 +263,10 @@ public:
   /// Of a dynamic level: reserves the next cell of the list; i32: its index, -1 where there is none.
   Value append(const std::string &level, std::initializer_list<Operand> indices) const;
   Value length(const std::string &level, std::initializer_list<Operand> indices) const;
+  /// i64: slots in use of a pointer, dynamic or hash level.
+  Value used(const std::string &level) const;
+  /// From here to the end of the parallel loop stores to this member leave inactive cells as they are.
+  void no_activate(const std::string &member) const;
 
 private:
   friend struct detail::Access;
@@ -303,6 +309,9 @@ public:
   /// What the kernel returns: store into it.
   Place result(Type type, const std::string &name = "return", Where where = Where::current());
 
+  /// A random number: an integer of any value, a float of [0, 1). `key`: a u64 argument, another one for each launch.
+  Value random(Type type, const Operand &key);
+
   /// A local variable that holds the value.
   Place variable(const Operand &value);
   Value vector(std::initializer_list<Operand> elements);
@@ -328,7 +337,14 @@ public:
   /// A loop in order.
   template <typename Body>
   void serial_for(const Range &range, Body &&body, Where where = Where::current()) {
-    call({begin_serial(range, where)}, body, where);
+    call({begin_serial(range, nullptr, where)}, body, where);
+    end_loop();
+  }
+  /// A loop in order that also ends when `going`, a variable of type u1, is false.
+  template <typename Body>
+  void serial_for(const Range &range, const Place &going, Body &&body,
+                  Where where = Where::current()) {
+    call({begin_serial(range, &going, where)}, body, where);
     end_loop();
   }
   void while_(const std::function<Value()> &condition, const std::function<void()> &body,
@@ -350,7 +366,7 @@ private:
 
   std::vector<Value> begin_parallel(std::initializer_list<Range> ranges, Where where);
   std::vector<Value> begin_for_each(const Tree &tree, const std::string &path, Where where);
-  Value begin_serial(const Range &range, Where where);
+  Value begin_serial(const Range &range, const Place *going, Where where);
   void end_loop();
   [[noreturn]] void wrong_count(size_t got, Where where);
 

@@ -92,6 +92,36 @@ static Module everything() {
     k.for_each(f, "h", [&](const std::vector<Value> &at) { sum(0) += f("h", at[0], at[1]); });
     k.parallel_for({16, 8}, [&](Value i, Value j) { seen(i, j) = f.is_active("h", {i, j}); });
   });
+  module.kernel("search",
+                [](Kernel &k) { // a loop that ends early, a place that one iteration takes
+                  Array x = k.array("x", i32, 2), first = k.array("first", i32, 1),
+                        taken = k.array("taken", i32, 1);
+                  k.parallel_for({x.shape(0)}, [&](Value i) {
+                    Place going = k.variable(true);
+                    first(i) = -1;
+                    k.serial_for(x.shape(1), going, [&](Value j) {
+                      k.if_(x(i, j) > 9, [&] {
+                        first(i) = j;
+                        going = false;
+                      });
+                    });
+                    k.if_(taken(0).compare_exchange(0, i + 1) == 0, [&] { taken(1) += 1; });
+                  });
+                });
+  module.kernel("dice", [](Kernel &k) {
+    Array x = k.array("x", f32, 1);
+    Value seed = k.value("random_seed", u64);
+    k.parallel_for({x.shape(0)}, [&](Value i) { x(i) = k.random(f32, seed); });
+  });
+  module.kernel("touch", [sparse](Kernel &k) {
+    Tree f = k.tree("f", sparse);
+    Array used = k.array("used", i64, 1);
+    k.parallel_for({16, 8}, [&](Value i, Value j) {
+      f.no_activate("h");
+      f("h", i, j) = -1.0;
+    });
+    k.parallel_for({1}, [&](Value i) { used(i) = f.used("blocks"); });
+  });
   module.kernel("members", [flat](Kernel &k) {
     Tree f = k.tree("f", flat);
     k.for_each(f, "u", [&](Value i, Value j) {
@@ -137,6 +167,27 @@ static void runAll(const metate::Module &module) {
       expect(seen[i][j] == ((isSet && (i || j)) || (i == 0 && j == 1)), "which cells are active");
     }
   expect(sum[0] == expected, "active");
+  int64_t used[1];
+  module.kernel("touch")(sparse, std::span(used));
+  sum[0] = 0;
+  module.kernel("active")(sparse, std::span(sum), metate::ArrayView(seen[0], {16, 8}));
+  int count = 0;
+  for (auto &row : seen)
+    for (uint8_t cell : row)
+      count += cell;
+  expect(sum[0] == -count && count > 20 && used[0] == 8, "stores that activate nothing");
+  int32_t table[3][4] = {{1, 10, 20, 3}, {1, 2, 3, 4}, {1, 2, 3, 40}}, first[3], taken[2] = {};
+  module.kernel("search")(metate::ArrayView(table[0], {3, 4}), std::span(first), std::span(taken));
+  expect(first[0] == 1 && first[1] == -1 && first[2] == 3, "search");
+  expect(taken[0] >= 1 && taken[0] <= 3 && taken[1] == 1, "compare_exchange");
+  std::vector<float> dice(10000);
+  module.kernel("dice")(dice, uint64_t(7));
+  double mean = 0;
+  for (float one : dice) {
+    expect(one >= 0 && one < 1, "a random number");
+    mean += one / 10000;
+  }
+  expect(mean > 0.48 && mean < 0.52 && dice[0] != dice[1], "random numbers");
   auto flat = module.tree_type("flat").make();
   module.kernel("members")(flat);
 }
@@ -164,6 +215,8 @@ static void mistakes() {
   mistake([](Kernel &k) { k.value("x", i32)[0]; });
   mistake([](Kernel &k) { k.if_(k.vector({k.value("x", i32), 2}), [] {}); });
   mistake([](Kernel &) { Array()(0) = 1; });
+  mistake([](Kernel &k) { k.serial_for(3, k.variable(1), [](Value) {}); });
+  mistake([](Kernel &k) { k.variable(k.random(f32, k.value("seed", u32))); });
   Module module("m");
   Value kept;
   module.kernel("first", [&](Kernel &k) { kept = k.value("x", f32); });

@@ -97,6 +97,8 @@ builder_cases.cpp:N: expected a value of a kernel, got one that nothing was assi
 builder_cases.cpp:N: kernel 'k': subscript: expected a vector, matrix, array or tree, got i32
 builder_cases.cpp:N: kernel 'k': if: expected a scalar condition, got vector(2, i32) (reduce it first: .any() or .all())
 expected an array of a kernel, got one that nothing was assigned to
+builder_cases.cpp:N: kernel 'k': expected a variable of type u1 that says whether the loop goes on
+builder_cases.cpp:N: kernel 'k': random: expected a scalar type and a key of type u64
 builder_cases.cpp:N: kernel 'second': a value of the kernel 'first' is used in it
 builder_cases.cpp:N: kernel 'first': the module has this name already
 compile: targets: expected one, which this machine runs, got 2
