@@ -15,7 +15,7 @@ import shutil
 import struct
 from dataclasses import dataclass
 
-from . import native
+from . import native, signing
 from .errors import RuntimeValueError_
 
 LIST = "FILES.txt"
@@ -31,6 +31,7 @@ _PURPOSES = {
     ".a": "the module for a linker, as a static library",
     ".so": "the module for dlopen",
     ".c": "the module for a C compiler",
+    ".sig": "its signature: metate-run verify --key",
     ".h": "the module's functions: #include it",
 }
 
@@ -48,7 +49,9 @@ def default_level(emit: str) -> str:
     return {"metate": "standard", "so": "packed"}.get(emit, "direct")
 
 
-def write(module, folder: pathlib.Path, name: str, emit: str, level: str | None = None) -> list[Entry]:
+def write(
+    module, folder: pathlib.Path, name: str, emit: str, level: str | None = None, key: pathlib.Path | None = None
+) -> list[Entry]:
     """Compiles the module, fills the folder, and returns what is in it, beside the list.
 
     Args:
@@ -57,6 +60,7 @@ def write(module, folder: pathlib.Path, name: str, emit: str, level: str | None 
         name: of the module's files.
         emit: its carrier.
         level: the call level of the host; default: `default_level`.
+        key: a private key that signs the module's files.
     Raises RuntimeValueError_, CompilationError, OSError.
     """
     level = level or default_level(emit)
@@ -67,6 +71,9 @@ def write(module, folder: pathlib.Path, name: str, emit: str, level: str | None 
     _clear(folder)
     folder.mkdir(parents=True, exist_ok=True)
     module.save(folder / f"{name}.{emit}", emit=emit)
+    if key:
+        for path in [path for path in folder.iterdir() if path.suffix != ".h"]:
+            signing.sign(path, key)
     own = sorted(path for path in folder.iterdir() if path.is_file())
     entries = [Entry(pathlib.PurePosixPath(path.name), _PURPOSES.get(path.suffix, "of the module")) for path in own]
     missing = []

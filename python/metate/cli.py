@@ -21,7 +21,7 @@ import importlib.util
 import pathlib
 import sys
 
-from . import aot, bundle, compile_options, context, depfile, native
+from . import aot, bundle, compile_options, context, depfile, native, signing
 from .context import CHECKS, INTERP_STAGES
 from .errors import CompilationError, MetateError, RuntimeValueError_
 from .tree_type import TreeType
@@ -212,6 +212,10 @@ def _parser() -> argparse.ArgumentParser:
         help="with --bundle: how the host calls kernels: direct (C functions), standard (libmetate), packed (tvm-ffi); "
         "default: standard for metate, packed for so, else direct",
     )  # fmt: skip
+    build.add_argument(
+        "--sign", metavar="PRIVATE.pem", type=pathlib.Path,
+        help="sign the module's files with an Ed25519 key, as `metate-run sign` does: FILE.sig beside each",
+    )  # fmt: skip
     build.add_argument("--name", metavar="NAME", help="the module's name (default: OUT's or FILE's without its suffix)")
     build.add_argument(
         "--depfile", metavar="FILE", type=pathlib.Path,
@@ -375,6 +379,8 @@ def _build(parsed) -> int:
         raise UsageError("expected either -o OUT or --bundle DIR")
     if parsed.level and not parsed.bundle:
         raise UsageError("--level: belongs to --bundle")
+    if parsed.sign and not parsed.sign.is_file():
+        raise UsageError(f"--sign: {parsed.sign}: no such file")
     module = _module_of(parsed)
     try:
         written = _bundle(module, parsed) if parsed.bundle else _save(module, parsed)
@@ -391,6 +397,9 @@ def _save(module, parsed) -> list[pathlib.Path]:
     written = module.save(**{"output_dir" if folder else "path": parsed.output}, emit=parsed.emit)
     kernels = ", ".join(module.kernels)
     print(f"{written}: {written.stat().st_size:,} bytes, kernels {kernels}, for {', '.join(module.targets)}")
+    if parsed.sign:
+        for one in signing.carriers(written, module.targets):
+            signing.sign(one, parsed.sign)
     if written.suffix == ".metate":
         return [written]
     header = (pathlib.Path(parsed.output) / aot.MODULE_FILE if folder else pathlib.Path(parsed.output)).with_suffix(".h")
@@ -401,7 +410,7 @@ def _save(module, parsed) -> list[pathlib.Path]:
 def _bundle(module, parsed) -> list[pathlib.Path]:
     """Fills the bundle's folder; its list is what was written last."""
     emit = parsed.emit or "metate"
-    entries = bundle.write(module, parsed.bundle, parsed.name or parsed.file.stem, emit, parsed.level)
+    entries = bundle.write(module, parsed.bundle, parsed.name or parsed.file.stem, emit, parsed.level, parsed.sign)
     sizes = sum((parsed.bundle / entry.path).stat().st_size for entry in entries)
     listing = parsed.bundle / bundle.LIST
     print(

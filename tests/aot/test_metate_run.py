@@ -139,6 +139,40 @@ def grid(folder, n):
     return folder / "grid.npy"
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """The module as a linker makes a library of its object."""
+    folder = tmp_path_factory.mktemp("library")
+    module(*KERNELS, asserts=True).save(folder / "m.o")
+    subprocess.run(["gcc", "-shared", folder / "m.o", "-lm", "-o", folder / "libm.so"], check=True)
+    return folder / "libm.so"
+
+
+@pytest.mark.parametrize("level", ["standard", "direct", "packed"])
+def test_a_shared_library_has_all_levels(library, tmp_path, level):
+    common = (f"--level={level}", "--guard")
+    metate_run("run", library, "axpy", "s=2.5", "x=iota:[3]", "y=ones:[3]", *common, "--expect=y=1,3.5,6")
+    said = metate_run("run", library, "scalars", *SCALARS, *common, "--expect=out=-7,65535,-5000000000,0.1,-7")
+    assert ("a is -7" in said) == (level != "packed")  # packed calls have no host to print on
+    metate_run("run", library, "total", "x=iota:[5,6]", *common, "--expect=return=435")
+    metate_run("run", library, "paint", "f=new", "n=9", *common, f"--expect=f.h={grid(tmp_path, 9)}")
+    metate_run("run", library, "histogram", "x=ones:[1000]", "h=zeros:[64]", *common, "--json")
+    assert "median" in metate_run("bench", library, "axpy", "s=1", "x=ones:[9]", "y=ones:[9]", "--seconds=0.01", *common)
+
+
+def test_packed_errors_are_shown(library, file, tmp_path):
+    said = metate_run("run", library, "positive", "x=zeros:[3]", "--level=packed", status=1)
+    assert said.startswith("metate-run: AssertionError: ") and "kernel 'positive': assertion failed: not positive" in said
+    other = tmp_path / "other.so"
+    other.write_bytes(library.read_bytes())
+    said = metate_run("run", other, "axpy", status=1)
+    assert (
+        f"{other}: expected the module 'other' in it, and found no symbol other_module: call the library after the module" in said
+    )
+    other.write_bytes(library.read_bytes()[:2000])
+    assert f"cannot load {other}: it is damaged" in metate_run("run", other, "axpy", status=1)
+
+
 def test_direct_calls_fail_by_status(file):
     assert "kernel 'positive': its entry returned METATE_E_ASSERT" in metate_run(
         "run", file, "positive", "x=zeros:[3]", "--level=direct", status=1
@@ -159,7 +193,10 @@ def test_direct_calls_fail_by_status(file):
         (("axpy", "--expect=y"), "--expect: expected NAME=VALUE, got 'y'"),
         (("axpy", "--expect=q=1"), "--expect: no argument named 'q'"),
         (("axpy", "--expect=y={short}"), "y: expected f64 [2], got f32 [4]"),
-        (("axpy", "--level=packed"), "--level: a .metate file has no packed entries: objects and shared libraries have them"),
+        (
+            ("axpy", "--level=packed"),
+            "--level: a .metate file has no packed entries: objects and the shared libraries that are made of them have",
+        ),
         (("axpy", "--level=2"), "--level: expected standard, direct or packed, got '2'"),
         (("axpy", "--elements=4"), "run: unknown option '--elements=4'"),
         (("axpy", "--threads=0"), "--threads: expected a number from 1 to 999999, got '0'"),

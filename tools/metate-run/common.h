@@ -50,6 +50,7 @@ int verify(const std::vector<std::string> &arguments);
 int run(const std::vector<std::string> &arguments);
 int bench(const std::vector<std::string> &arguments);
 int merge(const std::vector<std::string> &arguments);
+int sign(const std::vector<std::string> &arguments);
 
 } // namespace metate::tool
 

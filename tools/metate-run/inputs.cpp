@@ -44,6 +44,8 @@ uint16_t bfloatOf(float value) {
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+} // namespace
+
 void storeFloat(uint32_t dtype, double value, uint8_t *to) {
   float narrow = float(value);
   uint16_t half = dtype == METATE_F16 ? halfOf(narrow) : bfloatOf(narrow);
@@ -61,6 +63,8 @@ void storeInteger(uint32_t dtype, uint64_t value, uint8_t *to) {
   else
     std::memcpy(to, &value, metate_dtype_bytes(dtype));
 }
+
+namespace {
 
 [[noreturn]] void fail(const metate_argument_description &argument, const std::string &expected,
                        const std::string &got) {

@@ -1,4 +1,4 @@
-// metate-run inspect and verify: what is in a module, as a table. Maps no code.
+// metate-run inspect: what is in a module, as a table. Maps no code.
 #include "common.h"
 
 #include "metate/abi/library.h"
@@ -219,16 +219,6 @@ int inspect(const std::vector<std::string> &arguments) {
     std::printf("%s\n", moduleAsJson(file).c_str());
   else
     showModule(file);
-  return 0;
-}
-
-int verify(const std::vector<std::string> &arguments) {
-  if (arguments.size() != 1)
-    throw Error("verify: expected one file: see metate-run --help");
-  File file = readFile(arguments[0]);
-  check(metate_module_verify(file.data(), file.bytes));
-  std::printf("%s: sound, %llu bytes\n", arguments[0].c_str(),
-              static_cast<unsigned long long>(file.bytes));
   return 0;
 }
 

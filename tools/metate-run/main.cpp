@@ -10,7 +10,10 @@ static const char help[] =
     R"(metate-run: look at, check, run and measure Metate modules. Needs no Python and no compiler.
 
   metate-run inspect FILE [--json]     what is in a module: types, levels, kernels, variants, sections
-  metate-run verify FILE               check every byte; exit status 0 if the module is sound
+  metate-run verify FILE [--key=PUBLIC.pem]
+                                       check every byte, and who has signed it; exit status 0 if all is sound
+  metate-run sign FILE --key=PRIVATE.pem
+                                       write FILE.sig, the Ed25519 signature of FILE's bytes
   metate-run run FILE KERNEL[,KERNEL]  run kernels one after the other on made-up or given inputs
              [NAME=INPUT ...] [--repeat=N] [--save=NAME=OUT.npy ...] [--expect=NAME=WHAT[:RTOL] ...]
              [--threads=N] [--level=LEVEL] [--guard] [--json]
@@ -35,8 +38,10 @@ A result is made when it is not named. After the run every written argument is s
   --expect=total=10           every element must be this; a,b,c: these. Else the exit status is 1
   --guard                     arrays, trees and pools end where a page begins that nobody may touch: a kernel
                               that does is stopped, and what it touched is named
-  --level=direct              call kernels by their bare entries, as firmware does: checked once, not at each call
-  --level=standard            through libmetate (the default); packed entries are in objects, not in .metate files
+  --level=standard            through libmetate (the default)
+  --level=direct              by bare entries, as firmware calls kernels: checked once, not at each call
+  --level=packed              by tvm-ffi's convention: of a shared library, NAME.so, that was linked of the
+                              object NAME.o of `metate build`; .metate files have no packed entries
   --elements=x                of `bench`: show the time for each element of x, or of a number
   --json                      one JSON document on stdout; what kernels print goes to stderr
 
@@ -64,12 +69,13 @@ static int dispatch(const std::vector<std::string> &words) {
       return 0;
     }
   const std::pair<const char *, int (*)(const std::vector<std::string> &)> verbs[] = {
-      {"inspect", inspect}, {"verify", verify}, {"run", run}, {"bench", bench}, {"merge", merge}};
+      {"inspect", inspect}, {"verify", verify}, {"run", run},
+      {"bench", bench},     {"merge", merge},   {"sign", sign}};
   for (auto [name, verb] : verbs)
     if (words[0] == name)
       return verb(rest);
   std::fprintf(stderr,
-               "metate-run: expected inspect, verify, run, bench or merge, got '%s': see "
+               "metate-run: expected inspect, verify, run, bench, merge or sign, got '%s': see "
                "metate-run --help\n",
                words[0].c_str());
   return 2;

@@ -10,8 +10,9 @@
 
 namespace metate::tool {
 
-/// How kernels are called: through libmetate, which checks everything, or by their bare entries.
-enum class CallLevel { Standard, Direct };
+/// How kernels are called: through libmetate, which checks everything; by their bare entries; by their packed entries, which only a
+/// shared library has.
+enum class CallLevel { Standard, Direct, Packed };
 
 struct Options {
   std::string file;

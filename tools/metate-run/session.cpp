@@ -4,6 +4,9 @@
 #include "metate/metate_threads.h"
 
 #include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
 
 namespace metate::tool {
 
@@ -23,6 +26,51 @@ static void printText(void *self, const char *text, size_t bytes) {
   std::fwrite(text, 1, bytes, static_cast<FILE *>(self));
 }
 
+/// Whether all that the loader would map is in the file: it does not look itself.
+static bool isWhole(const File &file) {
+  Elf64_Ehdr head{};
+  if (file.bytes < sizeof head)
+    return false;
+  std::memcpy(&head, file.data(), sizeof head);
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr) ||
+      head.e_phoff > file.bytes || head.e_phnum > (file.bytes - head.e_phoff) / sizeof(Elf64_Phdr))
+    return false;
+  for (uint32_t k = 0; k < head.e_phnum; ++k) {
+    Elf64_Phdr part{};
+    std::memcpy(&part, file.data() + head.e_phoff + k * sizeof part, sizeof part);
+    if (part.p_offset > file.bytes || part.p_filesz > file.bytes - part.p_offset)
+      return false;
+  }
+  return true;
+}
+
+/// Null where the file is no ELF file.
+static void *openLibrary(const std::string &path) {
+  File bytes = readFile(path);
+  if (bytes.bytes < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG))
+    return nullptr;
+  if (!isWhole(bytes))
+    throw Error("cannot load " + path + ": it is damaged, or no library of a 64-bit machine");
+  std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    throw Error("cannot load " + path + ": " + dlerror());
+  return library;
+}
+
+/// The module of a library that was linked of its object: its symbol is NAME_module, NAME.so or libNAME.so the file.
+static Module linkedModule(void *library, const std::string &path, const Device &device) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  name = name.substr(0, name.find('.'));
+  void *found = dlsym(library, (name + "_module").c_str());
+  if (!found && name.rfind("lib", 0) == 0)
+    found = dlsym(library, (name.substr(3) + "_module").c_str());
+  if (!found)
+    throw Error(path + ": expected the module '" + name + "' in it, and found no symbol " + name +
+                "_module: call the library after the module");
+  return Module::open_static(*static_cast<const metate_static_module *>(found), device);
+}
+
 Session::Session(const Options &options) : options(options), hooks(std::make_unique<Hooks>()) {
   auto given = sized<metate_device_hooks>();
   if (options.threads > 1) {
@@ -37,7 +85,13 @@ Session::Session(const Options &options) : options(options), hooks(std::make_uni
     watchGuards();
   }
   device.emplace(Device::open(&given));
-  module.emplace(Module::open(options.file.c_str(), *device));
+  library = openLibrary(options.file);
+  if (options.level == CallLevel::Packed && !library)
+    throw Error("--level: a .metate file has no packed entries: objects and the shared libraries "
+                "that are made of them "
+                "have (metate build --emit o, cc -shared)");
+  module.emplace(library ? linkedModule(library, options.file, *device)
+                         : Module::open(options.file.c_str(), *device));
 }
 
 Session::~Session() = default;
@@ -80,6 +134,8 @@ std::function<void()> Session::launcher(const std::string &name) {
     if (argument.access & (METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE))
       written.insert(argument.name);
   }
+  if (options.level == CallLevel::Packed)
+    return packedLauncher(kernel);
   if (options.level == CallLevel::Direct)
     return directLauncher(kernel, std::move(list));
   return [kernel, list] {

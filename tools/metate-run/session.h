@@ -33,6 +33,7 @@ private:
   struct Hooks;
   const Options &options;
   std::unique_ptr<Hooks> hooks; // outlives the device
+  void *library = nullptr;      // of a file that is a shared library; it stays loaded
   std::optional<Device> device;
   std::optional<Module> module;
   std::map<std::string, Input> made;
@@ -42,6 +43,7 @@ private:
   Input &inputFor(const metate_argument_description &argument);
   std::function<void()> directLauncher(const Kernel &kernel,
                                        std::vector<metate_argument> arguments);
+  std::function<void()> packedLauncher(const Kernel &kernel);
 };
 
 /// Compares results with what --expect says: one line for each, and whether all are as expected.
