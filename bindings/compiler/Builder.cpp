@@ -10,6 +10,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace metate::python {
@@ -74,6 +75,21 @@ KernelBuilder::Bounds makeBounds(const KernelValue &lower, const KernelValue &up
 }
 
 /// bounds: lower, upper, step of each axis; a step may be None.
+/// Numbers, -1 for any, or (name, min, max, multiple).
+std::vector<mlir::Attribute> extentsOf(KernelBuilder &self, nb::list shape) {
+  std::vector<mlir::Attribute> found;
+  for (nb::handle one : shape) {
+    if (!nb::isinstance<nb::tuple>(one)) {
+      found.push_back(self.extent(nb::cast<int64_t>(one)));
+      continue;
+    }
+    auto [name, min, max, multiple] =
+        nb::cast<std::tuple<std::string, int64_t, int64_t, int64_t>>(one);
+    found.push_back(self.dim(name, min, max, multiple));
+  }
+  return found;
+}
+
 Values beginParallel(KernelBuilder &self, nb::list bounds) {
   std::vector<KernelBuilder::Bounds> converted;
   for (nb::handle bound : bounds)
@@ -453,6 +469,8 @@ void bindBuilder(nb::module_ &module) {
               throwCompileError(error);
           },
           nb::arg("text"), "Replaces what it holds by a dump of the import stage.")
+      .def("place_pool", [](SourceModule &self, const std::string &kernel, const std::string &pool,
+                            const std::string &memory) { placePool(self, kernel, pool, memory); })
       .def("arguments_of", &argumentsOf)
       .def(
           "brief_extent", [](SourceModule &self) { return briefExtent(self.op()); },
@@ -482,10 +500,19 @@ void bindBuilder(nb::module_ &module) {
            [](KernelBuilder &self, const std::string &name, const DataType &type) {
              return checked(self, self.valueArgument(name, type));
            })
-      .def("array_argument",
-           [](KernelBuilder &self, const std::string &name, const DataType &element, unsigned rank,
-              bool isContiguous) {
-             return checked(self, self.arrayArgument(name, element, rank, isContiguous));
+      .def(
+          "array_argument",
+          [](KernelBuilder &self, const std::string &name, const DataType &element, unsigned rank,
+             bool isContiguous, nb::list shape) {
+            return checked(self, self.arrayArgument(name, element, rank, isContiguous,
+                                                    extentsOf(self, shape)));
+          },
+          nb::arg("name"), nb::arg("element"), nb::arg("rank"), nb::arg("is_contiguous"),
+          nb::arg("shape") = nb::list())
+      .def("intermediate",
+           [](KernelBuilder &self, const std::string &name, const DataType &element,
+              nb::list shape) {
+             return checked(self, self.intermediate(name, element, extentsOf(self, shape)));
            })
       .def("tree_argument",
            [](KernelBuilder &self, const std::string &name, const std::string &type) {

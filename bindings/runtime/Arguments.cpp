@@ -201,7 +201,8 @@ bool Frame::bindArray(const Parameter &parameter, Value &value, metate_argument 
     return false;
   if ((parameter.access & METATE_ACCESS_WRITE) && (value.array.flags & METATE_ARRAY_READ_ONLY))
     return false;
-  for (uint32_t i = 0; i < parameter.rank; ++i)
+  // Elements tell instances apart; the other extents are the same for all of them, and the launch's to check.
+  for (uint32_t i = parameter.rank - parameter.element.rank; i < parameter.rank; ++i)
     if (parameter.fixed[i] >= 0 && parameter.fixed[i] != value.shape[i])
       return false;
   argument.value.array = &value.array;
@@ -516,10 +517,18 @@ nb::object Frame::reserveFor(const Kernel &kernel, const Tree &tree) {
   return nb::make_tuple(nb::str(launch.text().c_str()), counted);
 }
 
+/// What Python's PlannedPool is made of.
+static nb::tuple describePool(const metate_planned_pool &pool) {
+  nb::object most = pool.maximum == UINT64_MAX ? nb::none() : nb::cast(pool.maximum);
+  return nb::make_tuple(pool.name, pool.bytes, pool.align,
+                        pool.kind == METATE_POOL_WORKER ? "worker" : "launch", most, pool.memory);
+}
+
 nb::object Frame::plan(const Kernel &kernel) {
   WithResults given(*this, kernel);
   metate_plan plan{};
   plan.struct_size = sizeof plan;
+  plan.pool_size = sizeof(metate_planned_pool);
   std::vector<metate_planned_pool> pools;
   for (int turn = 0; turn < 2; ++turn) { // the first one says how many there are
     check(metate_kernel_plan(kernel.get(), given.all, uint32_t(given.total), &plan));
@@ -528,8 +537,7 @@ nb::object Frame::plan(const Kernel &kernel) {
   }
   nb::list found;
   for (const metate_planned_pool &pool : pools)
-    found.append(nb::make_tuple(pool.name, pool.bytes, pool.align,
-                                pool.kind == METATE_POOL_WORKER ? "worker" : "launch"));
+    found.append(describePool(pool));
   return nb::make_tuple(plan.max_workers, found);
 }
 

@@ -54,6 +54,26 @@ std::string Parameter::expected() const {
   }
 }
 
+static metate_dim_description dimOf(const metate_kernel *kernel, uint32_t index) {
+  metate_dim_description dim{};
+  dim.struct_size = sizeof dim;
+  check(metate_kernel_dim_info(kernel, index, &dim));
+  return dim;
+}
+
+std::string Parameter::shapeText(const metate_kernel *kernel) const {
+  std::string text;
+  bool isOpen = true;
+  for (uint32_t k = 0; k < rank - element.rank; ++k) {
+    isOpen &= fixed[k] == -1;
+    text += k ? ", " : "";
+    text += fixed[k] == -1  ? ":"
+            : fixed[k] >= 0 ? std::to_string(fixed[k])
+                            : dimOf(kernel, uint32_t(METATE_EXTENT_OF_DIM(fixed[k]))).name;
+  }
+  return isOpen ? "" : text;
+}
+
 Kernel::Kernel(std::shared_ptr<ModuleHandle> ofModule, const metate_kernel *borrowed)
     : module(std::move(ofModule)), kernel(borrowed) {
   info.struct_size = sizeof(info);
@@ -147,8 +167,10 @@ nb::list variants(const ModuleHandle &handle) {
   return found;
 }
 
-nb::dict describeParameter(const Parameter &parameter) {
+nb::dict describeParameter(const Parameter &parameter, const metate_kernel *kernel) {
   nb::dict entry;
+  bool isArray = parameter.kind == METATE_ARGUMENT_NDARRAY && !parameter.isResult();
+  std::string shape = isArray ? parameter.shapeText(kernel) : "";
   entry["name"] = parameter.name;
   entry["kind"] = parameter.kind;
   entry["dtype"] = parameter.element.dtype;
@@ -161,10 +183,10 @@ nb::dict describeParameter(const Parameter &parameter) {
   entry["type_name"] = parameter.typeName;
   entry["type"] = parameter.typeText;
   entry["text"] = parameter.kind == METATE_ARGUMENT_TREE ? parameter.typeName
-                  : parameter.kind == METATE_ARGUMENT_NDARRAY && !parameter.isResult()
-                      ? "ndarray(" + parameter.element.text() + ", " +
-                            std::to_string(parameter.rank - parameter.element.rank) + ")"
-                      : parameter.element.text();
+                  : !shape.empty() ? parameter.element.text() + "[" + shape + "]"
+                  : isArray ? "ndarray(" + parameter.element.text() + ", " +
+                                  std::to_string(parameter.rank - parameter.element.rank) + ")"
+                            : parameter.element.text();
   return entry;
 }
 
@@ -189,6 +211,17 @@ void bindKernel(nb::module_ &module) {
           },
           nb::arg("mode"),
           "The name of its derivative, 1: in reverse, 2: in forward mode; None: there is none.")
+      .def_prop_ro(
+          "dims",
+          [](const Kernel &self) {
+            nb::list found;
+            for (uint32_t k = 0; k < self.description().dim_count; ++k) {
+              metate_dim_description dim = dimOf(self.get(), k);
+              found.append(nb::make_tuple(dim.name, dim.min, dim.max, dim.multiple));
+            }
+            return found;
+          },
+          "(name, min, max, multiple) of each named extent of its arrays.")
       .def_prop_ro("task_count", [](const Kernel &self) { return self.description().task_count; })
       .def_prop_ro(
           "source",
@@ -200,7 +233,7 @@ void bindKernel(nb::module_ &module) {
                    [](const Kernel &self) {
                      nb::list found;
                      for (const Parameter &parameter : self.parameters())
-                       found.append(describeParameter(parameter));
+                       found.append(describeParameter(parameter, self.get()));
                      return found;
                    })
       .def_prop_ro(
@@ -208,7 +241,7 @@ void bindKernel(nb::module_ &module) {
           [](const Kernel &self) {
             nb::list found;
             for (size_t k = 0; k < self.returnedCount(); ++k)
-              found.append(describeParameter(self.results()[k]));
+              found.append(describeParameter(self.results()[k], self.get()));
             return found;
           },
           "Like parameters; several for the parts of a struct or tuple.");

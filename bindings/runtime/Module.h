@@ -39,6 +39,8 @@ struct Parameter {
 
   bool isResult() const { return flags & METATE_ARGUMENT_RESULT; }
   bool isContiguous() const { return flags & METATE_ARGUMENT_CONTIGUOUS; }
+  /// "n, 3" of an array of which something is required, the element's dimensions not among them; else empty.
+  std::string shapeText(const metate_kernel *kernel) const;
   /// What an argument for it must be, for error texts.
   std::string expected() const;
 };

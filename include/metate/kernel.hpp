@@ -143,6 +143,13 @@ public:
       metate_kernel_argument_info(raw, i, &all[i]);
     return all;
   }
+  /// Named extents of its arrays, with their bounds: metate_kernel_dim_info.
+  std::vector<metate_dim_description> dims() const {
+    std::vector<metate_dim_description> all(describe().dim_count, sized<metate_dim_description>());
+    for (uint32_t i = 0; i < all.size(); ++i)
+      metate_kernel_dim_info(raw, i, &all[i]);
+    return all;
+  }
   /// Its derivative in this mode, a kernel of the same module: metate_kernel_derivative.
   Result<Kernel> try_derivative(metate_derivative mode) const {
     const metate_kernel *found = nullptr;
@@ -178,11 +185,13 @@ public:
         std::forward<Values>(values)...);
   }
   /// Checks the arguments and says what a launch with them needs; runs nothing.
+  /// Without arguments, of a kernel that has some: what the largest launch needs.
   template <typename... Values> Result<Plan> try_plan(Values &&...values) const {
     return withList(
         [&](const metate_argument *list, uint32_t count) -> Result<Plan> {
           Plan plan;
           auto info = sized<metate_plan>();
+          info.pool_size = sizeof(metate_planned_pool);
           for (int turn = 0; turn < 2; ++turn) { // the first one says how many there are
             if (metate_status code = metate_kernel_plan(raw, list, count, &info))
               return Status::of(code);

@@ -385,6 +385,8 @@ typedef struct metate_kernel_description {
   uint32_t flags; /* METATE_KERNEL_* */
   uint32_t task_count;
   uint32_t line;      /* of the definition; 0 = unknown */
+  uint32_t dim_count; /* see metate_kernel_dim_info */
+  uint32_t reserved;
   uint64_t signature; /* guards metate_kernel_direct */
   const char *name;
   const char *file; /* "" = unknown */
@@ -404,24 +406,38 @@ typedef struct metate_argument_description {
   uint32_t slot_count;
   uint32_t reserved;
   const char *name;
-  const metate_type *type;        /* tree; else NULL */
-  int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extents, -1 = any */
+  const metate_type *type; /* tree; else NULL */
+  int64_t fixed
+      [METATE_MAX_RANK]; /* ndarray: required extents, -1 = any, METATE_EXTENT_OF_DIM(number) */
 } metate_argument_description;
+
+/* A named extent: one number in all dimensions of a kernel's arrays that have the name. */
+typedef struct metate_dim_description {
+  uint32_t struct_size;
+  uint32_t slot; /* of the first of them, among the kernel's argument slots */
+  const char *name;
+  int64_t min;
+  int64_t max;
+  int64_t multiple; /* what it is a multiple of */
+} metate_dim_description;
 
 /* Memory that a launch needs besides its arguments (metate/abi/pool.h). */
 typedef struct metate_planned_pool {
   const char *name; /* what it is for; it lives as long as the module */
   uint64_t bytes;   /* exactly; of all workers together */
+  uint64_t
+      maximum; /* whatever the arguments, as far as dims bound them; UINT64_MAX: nothing does */
   uint64_t align;
-  uint32_t kind; /* metate_pool_kind */
+  const char *memory; /* that it is to lie in, as the program calls it; "": any */
+  uint32_t kind;      /* metate_pool_kind */
   uint32_t reserved;
 } metate_planned_pool;
 
 typedef struct metate_plan {
   uint32_t struct_size;
-  uint32_t max_workers; /* workers a launch with these arguments may use; 0 = no bound */
-  uint32_t pool_count;  /* in: the room in `pools`; out: how many pools the kernel has */
-  uint32_t reserved;
+  uint32_t max_workers;       /* workers a launch with these arguments may use; 0 = no bound */
+  uint32_t pool_count;        /* in: the room in `pools`; out: how many pools the kernel has */
+  uint32_t pool_size;         /* sizeof(metate_planned_pool) */
   metate_planned_pool *pools; /* the caller's; NULL where there is no room */
 } metate_plan;
 
@@ -443,11 +459,14 @@ METATE_API metate_status metate_kernel_describe(const metate_kernel *kernel,
                                                 metate_kernel_description *info);
 METATE_API metate_status metate_kernel_argument_info(const metate_kernel *kernel, uint32_t index,
                                                      metate_argument_description *info);
+METATE_API metate_status metate_kernel_dim_info(const metate_kernel *kernel, uint32_t index,
+                                                metate_dim_description *info);
 /* The kernel of the module that is its derivative in this mode (metate_derivative). METATE_E_NOT_FOUND: the module has
  * none. What it takes says metate_derivative_info; metate_kernel_argument_info names each. */
 METATE_API metate_status metate_kernel_derivative(const metate_kernel *kernel, uint32_t mode,
                                                   const metate_kernel **derivative);
-/* Checks the arguments as launch does and says what a launch needs; runs nothing. */
+/* Checks the arguments as launch does and says what a launch needs; runs nothing. Without arguments (NULL, 0): what the largest
+ * launch needs, so that its memory can be there before any argument is. */
 METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel,
                                             const metate_argument *arguments, uint32_t count,
                                             metate_plan *plan);

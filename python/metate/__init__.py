@@ -21,6 +21,7 @@ from . import runtime as _runtime
 from ._version import __version__
 from .config import cfg
 from .context import Context, arm64, cpu, cuda, gpu, interp, reset, vulkan, x64, x86_64
+from .dim import Dim
 from .dtypes import *  # noqa: F403  (its __all__: the scalar types)
 from .errors import (
     AssertionError_,
@@ -163,7 +164,7 @@ def __getattr__(name: str):
 
 
 __all__ = [
-    "AssertionError_", "BitpackedFields", "CapacityError", "CompilationError", "Context", "Field", "FieldsBuilder",
+    "AssertionError_", "BitpackedFields", "CapacityError", "CompilationError", "Context", "Dim", "Field", "FieldsBuilder",
     "Layout", "MatrixField", "MatrixNdarray", "MetateError", "NameError_", "RuntimeError_", "RuntimeIndexError_",
     "SNode", "SNodeTreeBuilder", "ScalarField", "ScalarNdarray", "Struct", "StructField", "SyntaxError_",
     "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError",

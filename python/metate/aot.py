@@ -95,6 +95,7 @@ class Module:
         self._name = name
         self._types: dict[str, TreeType] = {}
         self._kernels: dict[str, tuple[object, dict | None, bool]] = {}  # name -> (kernel, specialisation, may_alias)
+        self._places: dict[str, dict[str, str]] = {}  # of a kernel's pools, by the kernel's name
         self._derived: list[tuple[str, str, str]] = []  # (kernel, mode, the kernel whose derivative it is)
         self._options = compile_options.checked(options, "Module.__init__")
         self._reserve = bool(reserve)
@@ -151,6 +152,7 @@ class Module:
         may_alias: bool = False,
         grad: bool = False,
         fwd: bool = False,
+        place: dict[str, str] | None = None,
     ) -> Module:
         """Adds a kernel under a name, by default the function's; hosts find it by that name.
 
@@ -174,6 +176,8 @@ class Module:
                 constant. Trees of gradients are named arguments as those of fields are.
             fwd: True adds the kernel with its derivative in forward mode in the same way: ``NAME_fwd``, ``kernel.fwd``,
                 ``x.dual``.
+            place: a dict from names of pools, memory that the kernel plans, to the memories that they are to lie in, by names
+                that the host knows: ``{"intermediates": "sram"}``. Plans, ``metate-run inspect`` and headers say them.
         All other annotations must say everything that compiling needs: an array's dtype and ndim. What they leave
         open is a TypeError_ at that parameter when the module is built.
         Raises RuntimeTypeError_, RuntimeValueError_, and CompilationError for incomplete template arguments.
@@ -189,6 +193,9 @@ class Module:
         if not isinstance(kernel, Kernel):
             raise RuntimeTypeError_(f"add_kernel: expected a kernel, got {kernel!r}; decorate the function with @mt.kernel")
         name = _checked_name(name if name is not None else kernel.__name__, "add_kernel")
+        for pool, memory in (place or {}).items():
+            _checked_name(pool, "add_kernel: place")
+            _checked_name(memory, f"add_kernel: place of '{pool}'")
         if name in self._kernels:
             raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}' twice")
         if template_args is not None and not isinstance(template_args, dict):
@@ -199,12 +206,21 @@ class Module:
                 raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}_{mode}' twice")
         is_open = template_args or kernel.needs_specialising or isinstance(kernel, Derivative)
         self._kernels[name] = (kernel, kernel.specialise(template_args) if is_open else None, bool(may_alias))
+        self._places[name] = dict(place or {})
         for mode, derivative in derivatives.items():
             self._kernels[f"{name}_{mode}"] = (derivative, derivative.specialise(template_args), bool(may_alias))
             self._derived.append((f"{name}_{mode}", _MODES[mode], name))
         return self
 
-    def add_graph(self, name: str, graph: Any, template_args: dict[str, Any] | None = None, *, may_alias: bool = False) -> Module:
+    def add_graph(
+        self,
+        name: str,
+        graph: Any,
+        template_args: dict[str, Any] | None = None,
+        *,
+        may_alias: bool = False,
+        place: dict[str, str] | None = None,
+    ) -> Module:
         """Adds a graph under a name: for hosts it is a kernel, which takes the graph's arguments and runs its kernels.
 
         Trees of fields that its kernels use are named arguments after the graph's own, as `add_kernel` says; so is
@@ -214,7 +230,7 @@ class Module:
             name: the graph's name in the module.
             graph: what `GraphBuilder.compile` made.
             template_args: a dict from names of TEMPLATE arguments to what stands for them.
-            may_alias: as of `add_kernel`.
+            may_alias, place: as of `add_kernel`.
         Raises RuntimeTypeError_, RuntimeValueError_, CompilationError.
         """
         from .graph import Graph
@@ -223,7 +239,7 @@ class Module:
             raise RuntimeTypeError_(
                 f"add_graph: expected a graph, got {graph!r}; make one with mt.graph.GraphBuilder().compile()"
             )
-        return self.add_kernel(graph.kernel, template_args, name, may_alias=may_alias)
+        return self.add_kernel(graph.kernel, template_args, name, may_alias=may_alias, place=place)
 
     def add_function(self, function: Any, name: str | None = None) -> Module:
         """Adds a real function under a name, by default its own: for hosts it is a kernel that calls it once.
@@ -273,6 +289,8 @@ class Module:
             )
             if text := documentation_of(kernel):
                 module.document(kernel_name, text)
+            for pool, memory in self._places.get(kernel_name, {}).items():
+                module.place_pool(kernel_name, pool, memory)
             for type_name, type_ in self._names_of_hidden(named, kernel_name, hidden):
                 module.add_named_type(type_name, str(type_))
                 named[type_name] = type_

@@ -23,10 +23,11 @@ from typing import Any
 from . import value_types as _types
 from .argument_packs import ArgPackType
 from .default_types import scalar_type
-from .errors import MetateError, RuntimeTypeError_, RuntimeValueError_
+from .dim import Dim, checked_shape
+from .errors import MetateError, RuntimeTypeError_, RuntimeValueError_, TypeError_
 from .frontend.function import template
 from .graph_kernel import GraphKernel
-from .graph_match import place_in
+from .graph_match import place_in, problem_at
 from .graph_steps import Plan, Step, placed
 from .tree_type import TreeType
 
@@ -54,6 +55,7 @@ class Arg:
             of TREE the tree type, of ARGPACK what `types.argpack` made; TEMPLATE has none.
         ndim: of NDARRAY the dimensions, those of elements not counted. `field_dim` is an old name of it.
         element_shape: of NDARRAY and MATRIX with a scalar `dtype`: the shape of an element.
+        shape: of NDARRAY in place of ndim: what each dimension must be, a number, a Dim or None for any.
     Raises RuntimeTypeError_, RuntimeValueError_.
     """
 
@@ -66,6 +68,7 @@ class Arg:
         *,
         field_dim: int | None = None,
         element_shape: Any = None,
+        shape: Any = None,
     ):
         if not isinstance(tag, ArgKind):
             raise RuntimeTypeError_(f"Arg: expected a kind such as mt.graph.ArgKind.NDARRAY first, got {tag!r}")
@@ -77,8 +80,12 @@ class Arg:
         ndim = field_dim if ndim is None else ndim
         if ndim is not None and tag is not ArgKind.NDARRAY:
             raise RuntimeValueError_(f"Arg '{name}': ndim: expected none for {tag.value} arguments, got {ndim!r}")
+        if shape is not None and tag is not ArgKind.NDARRAY:
+            raise RuntimeValueError_(f"Arg '{name}': shape: expected none for {tag.value} arguments, got {shape!r}")
         try:
-            self.annotation = _ANNOTATIONS[tag](dtype, ndim or 0, tuple(element_shape or ()))
+            self.annotation = _ANNOTATIONS[tag](dtype, (ndim or 0) if shape is None else ndim, tuple(element_shape or ()))
+            if shape is not None:
+                self.annotation = _shaped(self.annotation, shape)
         except MetateError:
             raise
         except (TypeError, ValueError) as error:
@@ -103,6 +110,11 @@ def _matrix(dtype, _, shape):
     if len(shape) not in (1, 2):
         raise TypeError(f"dtype: expected a vector or matrix type, got {dtype!r}")
     return _types.element_of(scalar_type(dtype), shape)
+
+
+def _shaped(annotation, shape):
+    asked = checked_shape(shape, annotation.ndim, "NDARRAY")
+    return annotation._replace(ndim=len(shape) if isinstance(shape, (tuple, list)) else 1, shape=asked)
 
 
 def _array(dtype, ndim, shape):
@@ -137,6 +149,27 @@ _ANNOTATIONS = {
     ArgKind.TEMPLATE: _template,
     ArgKind.ARGPACK: _pack,
 }
+
+
+class Intermediate(Arg):
+    """An array of the graph's own, made by `GraphBuilder.intermediate`: given to kernels as an Arg is, and to `run` by nobody."""
+
+    is_intermediate = True
+
+    def __init__(self, name: str, dtype: Any, shape: Any, element_shape: Any = None):
+        super().__init__(ArgKind.NDARRAY, name, dtype, shape=shape, element_shape=element_shape)
+        extents = self.annotation.shape or (None,)
+        if any(extent is None for extent in extents):
+            raise RuntimeValueError_(f"intermediate '{name}': shape: expected numbers and Dims, got {shape!r}")
+        unbounded = next((one for one in extents if isinstance(one, Dim) and not one.is_bounded), None)
+        if unbounded is not None:
+            what = "expected Dims with a max, by which memory is planned"
+            raise RuntimeValueError_(f"intermediate '{name}': shape: {what}, got {unbounded!r}")
+        if isinstance(self.annotation.dtype, _types.StructType):
+            raise RuntimeTypeError_(f"intermediate '{name}': expected a scalar, vector or matrix type, got {dtype!r}")
+
+    def __repr__(self) -> str:
+        return f"Intermediate('{self.name}', {self.annotation!r})"
 
 
 class Sequential:
@@ -178,6 +211,20 @@ class GraphBuilder(Sequential):
         """Kernels in order that are not part of the graph until they are appended."""
         return Sequential(self._plan)
 
+    def intermediate(self, name: str, dtype: Any, shape: Any, *, element_shape: Any = None) -> Intermediate:
+        """An array that one kernel of the graph writes and later ones read, and nobody else sees.
+
+        Its memory is planned with that of the graph's other intermediates: those that are not needed at once share it.
+
+        Args:
+            name: by which errors and reports call it.
+            dtype: what an element is.
+            shape: its extents: numbers, and Dims of the graph's arguments, which need a max.
+            element_shape: with a scalar `dtype` the shape of an element.
+        Raises RuntimeTypeError_, RuntimeValueError_.
+        """
+        return Intermediate(name, dtype, shape, element_shape)
+
     def compile(self, name: str = "graph") -> Graph:
         """Checks and compiles what was dispatched; later dispatches are not part of the result.
 
@@ -187,8 +234,24 @@ class GraphBuilder(Sequential):
         """
         if not isinstance(name, str) or not name.isidentifier():
             raise RuntimeValueError_(f"compile: name: expected an identifier, got {name!r}")
-        steps = placed(self._steps)
-        return Graph(GraphKernel(name, self._plan.used(steps), steps, place_in(sys._getframe(1))))
+        steps, place = placed(self._steps), place_in(sys._getframe(1))
+        used = self._plan.used(steps)
+        problem = _missing_dim(used)
+        if problem:
+            raise problem_at(place, TypeError_, problem, "give an Arg a shape with that Dim")
+        return Graph(GraphKernel(name, used, steps, place))
+
+
+def _missing_dim(parameters) -> str:
+    """Which dim of an intermediate no argument has; empty: none."""
+    dims: set[Any] = set()
+    for one in parameters.values():
+        dims.update(() if one.is_intermediate else getattr(one.annotation, "shape", None) or ())
+    for name, one in parameters.items():
+        for extent in one.annotation.shape if one.is_intermediate else ():
+            if isinstance(extent, Dim) and extent not in dims:
+                return f"intermediate '{name}': expected Dims of the graph's arguments in its shape, got {extent!r}"
+    return ""
 
 
 class Graph:
@@ -217,6 +280,10 @@ class Graph:
         """
         self.kernel.run(args)
 
+    def report(self) -> Any:
+        """What the compiler did of its kernels' loops and where its intermediates lie: as kernels' `report`."""
+        return self.kernel.report()
+
     def _reserve_for(self, tree, arguments, keywords):
         return self.kernel._reserve_for(tree, arguments, keywords)
 
@@ -228,4 +295,4 @@ class Graph:
         return f"<graph {self.signature()}>"
 
 
-__all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder", "Sequential"]
+__all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder", "Intermediate", "Sequential"]

@@ -69,6 +69,7 @@ class GraphKernel(Kernel):
 
     Attributes:
         names: of the arguments that callers give.
+        intermediates: types of its own arrays, by name.
         steps: what it runs.
         draws: `args`, those of the launch at hand, of the thread.
     """
@@ -76,6 +77,9 @@ class GraphKernel(Kernel):
     def __init__(self, name: str, parameters: dict[str, Parameter], steps: tuple[Run | Repeat, ...], place: Place):
         self.__name__ = self.__qualname__ = name
         debug = [dict(run.own).get("debug") for run in runs_of(steps)]
+        given = {one: parameter for one, parameter in parameters.items() if not parameter.is_intermediate}
+        self.intermediates = {one: parameter.annotation for one, parameter in parameters.items() if parameter.is_intermediate}
+        parameters = given
         self._begin(GraphSource(name, parameters, place), {"debug": True} if any(debug) else {})
         self.steps = steps
         self._bound = {one: parameter.value for one, parameter in parameters.items() if parameter.is_bound}
@@ -137,6 +141,9 @@ class GraphKernel(Kernel):
 
     def parts(self, bound: tuple) -> Iterator[tuple[Kernel, tuple]]:
         """Its kernels in the order in which they run, each with its arguments, for one argument for each parameter."""
+        if self.intermediates:
+            text = f"graph '{self.__name__}': its intermediates ({', '.join(self.intermediates)}) have no gradients"
+            raise DerivativeError_(f"{text}: make them arguments", file=self.source.file)
         return calls_of(self.steps, dict(zip(self.source.parameters, self._without_packs(bound))))
 
     def derivative(self, kind):
@@ -163,7 +170,7 @@ class GraphKernel(Kernel):
 
         runs = list(runs_of(self.steps))
         sources = list({id(run.source): run.source for run in runs}.values())
-        texts = [repr((self.__name__, list(self.source.parameters))), text_of(self.steps, sources)]
+        texts = [repr((self.__name__, list(self.source.parameters), self.intermediates)), text_of(self.steps, sources)]
         places = [(self.source.file, self.source.first_line), *((run.place.file, run.place.line) for run in runs)]
         return Subject(sources, texts, places, functools.partial(Words, self))
 
@@ -171,7 +178,8 @@ class GraphKernel(Kernel):
         from .frontend.graph_writer import GraphWriter
 
         languages = lambda own: language_of(options, {**given, **self._own, **own})
-        writer = GraphWriter(module, self.source, languages, may_alias, parameters, functools.partial(Words, self))
+        words = functools.partial(Words, self)
+        writer = GraphWriter(module, self.source, languages, may_alias, parameters, words, self.intermediates)
         writer.write(self.steps)
         return writer.requirements
 

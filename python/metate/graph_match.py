@@ -11,6 +11,7 @@ from . import context as _context
 from . import value_types as _types
 from .argument_kinds import describe_array
 from .argument_packs import ArgPack, ArgPackType, leaves_of
+from .dim import Dim, Extent
 from .dtypes import scalar_of
 from .errors import ArgumentError_, CompilationError, RuntimeTypeError_, RuntimeValueError_, TypeError_
 from .frontend.function import Template
@@ -29,12 +30,14 @@ class Parameter:
         annotation: as that of a kernel's parameter.
         is_bound: is it always the same object, `value`, which no caller gives?
         tag: of an Arg, its kind.
+        is_intermediate: is it an array of the graph's own, which nobody gives?
     """
 
     annotation: Any
     is_bound: bool = False
     value: Any = None
     tag: Any = None
+    is_intermediate: bool = False
 
 
 def place_in(frame) -> Place:
@@ -89,7 +92,24 @@ class Matcher:
                 found |= self._members(source, name, source.packs[name], thing, options, place)
             else:
                 found[name] = self._given(source, name, thing, options, place)
+        self._check_shapes(source, found, place)
         return found
+
+    def _check_shapes(self, source, given, place):
+        """Are the extents that a kernel asks for those of what it is given, whatever the launch?"""
+        dims: dict[str, tuple[Extent, str]] = {}  # of the kernel: what each is here, and by which parameter
+        for name, one in given.items():
+            annotation = annotation_of(source, name)
+            asked = annotation.shape if isinstance(annotation, _types.NDArrayType) else None
+            if asked is None or one.name not in self.parameters:
+                continue  # members of packs have their pack's types
+            own = self.parameters[one.name].annotation.shape or (None,) * len(asked)
+            for axis, (wanted, has) in enumerate(zip(asked, own)):
+                problem = _extent_problem(wanted, has, dims, name)
+                if problem:
+                    text = f"'{source.name}': parameter '{name}': dimension {axis}: {problem}"
+                    hint = f"say what it always is: mt.graph.Arg(..., '{one.name}', shape=(...))"
+                    raise problem_at(place, TypeError_, text, hint)
 
     def count(self, arg) -> Taken:
         """An Arg that says how often something is run."""
@@ -143,14 +163,15 @@ class Matcher:
         annotation = arg.annotation
         if known is not None:
             same = known.annotation._replace(contiguous=None) if contiguous_of(known) else known.annotation
-            if known.tag is not arg.tag or same != annotation:
+            is_other = known.is_intermediate != getattr(arg, "is_intermediate", False)
+            if known.tag is not arg.tag or same != annotation or is_other:
                 raise RuntimeValueError_(
                     f"graph: argument '{arg.name}' means two things: {known.tag.name} {same!r}, and {arg.tag.name} {annotation!r}"
                 )
             contiguous = contiguous or contiguous_of(known)
         if contiguous:
             annotation = annotation._replace(contiguous=True)
-        self.parameters[arg.name] = Parameter(annotation, tag=arg.tag)
+        self.parameters[arg.name] = Parameter(annotation, tag=arg.tag, is_intermediate=getattr(arg, "is_intermediate", False))
         return Taken(arg.name)
 
     def _bind(self, source, name, annotation, thing) -> Taken:
@@ -164,6 +185,21 @@ class Matcher:
             self._bound[key] = own
             self.parameters[own] = Parameter(annotation, is_bound=True, value=thing)
         return Taken(self._bound[key])
+
+
+def _extent_problem(wanted: Extent, has: Extent, dims, parameter) -> str:
+    """What a kernel expects of a dimension instead of what there is; empty: it fits."""
+    show = lambda extent: "any" if extent is None else f"{extent.name} ({extent.bounds})" if isinstance(extent, Dim) else extent
+    if wanted is None:
+        return ""
+    fits = has is not None and (wanted.includes(has) if isinstance(wanted, Dim) else wanted == has)
+    if not fits:
+        return f"expected {show(wanted)}, got {show(has)}"
+    if isinstance(wanted, Dim):
+        known, where = dims.setdefault(wanted.name, (has, parameter))
+        if known != has:
+            return f"expected {show(known)}, as {wanted.name} is in parameter '{where}', got {show(has)}"
+    return ""
 
 
 def contiguous_of(parameter) -> bool:
@@ -207,6 +243,8 @@ def _completed(annotation, thing, source, name, place):
     if annotation.dtype is None:
         annotation = annotation._replace(dtype=element)
     inner = 0 if hasattr(thing, "element_type") else len(getattr(annotation.dtype, "shape", ()))
+    if annotation.shape is not None:  # it never has another one
+        annotation = annotation._replace(shape=tuple(int(extent) for extent in shape[: len(shape) - inner]))
     return annotation._replace(ndim=len(shape) - inner if annotation.ndim is None else annotation.ndim)
 
 

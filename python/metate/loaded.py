@@ -14,6 +14,7 @@ from metate_native import _runtime
 
 from . import runtime
 from .argument_packs import ArgPack
+from .dim import Dim
 from .errors import CallError_, RuntimeLookupError_, RuntimeTypeError_
 from .session import Session
 from .struct_types import Struct
@@ -26,12 +27,18 @@ _DERIVATIVES = {"grad": (1, "grad"), "fwd": (2, "dual")}  # attribute of a kerne
 
 @dataclass(frozen=True)
 class PlannedPool:
-    """Memory that a launch needs: a ``"launch"`` one for all of it, or one for each ``"worker"``, `bytes` of all together."""
+    """Memory that a launch needs: a ``"launch"`` one for all of it, or one for each ``"worker"``, `bytes` of all together.
+
+    `maximum` is what it needs whatever the arguments are, None where no Dim bounds it; `memory` the name of the memory that it
+    is to lie in, where the program gave one.
+    """
 
     name: str
     bytes: int
     align: int
     kind: str
+    maximum: int | None = None
+    memory: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class LoadedKernel:
     Attributes:
         name: its name in the module.
         parameters: a dict for each: name, dtype, rank, access, ... Members of structs are called ``s.pos``.
+        dims: the Dims of its arrays, by name.
     """
 
     def __init__(self, kernel):
@@ -59,6 +67,7 @@ class LoadedKernel:
         self._dispatcher.add(kernel)
         self.name = kernel.name
         self.parameters = kernel.parameters
+        self.dims = {dim[0]: Dim(*dim) for dim in kernel.dims}
         self._parts = _Parts([_path(parameter) for parameter in self.parameters])
         results = [result["name"].split(".")[1:] for result in kernel.results]
         self._result_paths = results if any(results) else None
@@ -184,16 +193,17 @@ class LoadedKernel:
         return value
 
     def signature(self) -> str:
-        """Name, parameters and results: ``run1(f: ab_aos)``, ``total(x: ndarray(f64, 1)) -> f64``.
+        """Name, parameters and results: ``run1(f: ab_aos)``, ``total(x: ndarray(f64, 1)) -> f64``; behind them the bounds of
+        named extents: ``norm(x: f32[n, 3], y: f32[n]), n: 1..4096 by 8``.
 
         Trees of fields that the kernel uses stand after its own parameters. A kernel that returns a struct or a tuple
         has its scalars, vectors and matrices as results: ``-> (f32, vector(3, f32))``.
         """
         parameters = ", ".join(f"{parameter['name']}: {parameter['text']}" for parameter in self.parameters)
         results = [result["text"] for result in self._kernel.results]
-        if len(results) > 1:
-            return f"{self.name}({parameters}) -> ({', '.join(results)})"
-        return f"{self.name}({parameters})" + (f" -> {results[0]}" if results else "")
+        given = f" -> ({', '.join(results)})" if len(results) > 1 else f" -> {results[0]}" if results else ""
+        dims = "".join(f", {name}: {dim.bounds}" for name, dim in self.dims.items())
+        return f"{self.name}({parameters}){given}{dims}"
 
     def __repr__(self) -> str:
         return f"<kernel {self.signature()}>"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from .dim import Dim, checked_shape
 from .dtypes import (  # noqa: F401  (offered from here)
     DTYPES,
     ByDefault,
@@ -51,6 +52,7 @@ class NDArrayType(Record):
         element_shape: the same with their extents.
         boundary: "unsafe": an index outside is an error of the program; "clamp": it means the nearest element.
         needs_grad: False makes the array a constant to derivatives, whether it has a gradient or not.
+        shape: what each dimension must be, those of elements not counted: a number, a Dim, or None for any.
     """
 
     dtype: Any = None
@@ -60,6 +62,7 @@ class NDArrayType(Record):
     element_shape: tuple[int, ...] | None = None
     boundary: str = "unsafe"
     needs_grad: bool | None = None
+    shape: tuple[int | Dim | None, ...] | None = None
 
     def __repr__(self) -> str:
         given = [f"{k}={v!r}" for k, v in self.__dict__.items() if v is not None and (k, v) != ("boundary", "unsafe")]
@@ -76,8 +79,9 @@ def ndarray(
     boundary: str = "unsafe",
     *,
     contiguous: bool | None = None,
+    shape: tuple[int | Dim | None, ...] | None = None,
 ) -> NDArrayType:
-    """The type of array parameters: ``ndarray(dtype=f32, ndim=2)``; see NDArrayType.
+    """The type of array parameters: ``ndarray(dtype=f32, ndim=2)``, ``ndarray(f32, shape=(n, 3))``; see NDArrayType.
 
     Taichi's older spellings stand for the same: field_dim is ndim, ``dtype=f32, element_shape=(3,)`` is
     ``dtype=vector(3, f32)``. Raises TypeError, ValueError.
@@ -109,7 +113,11 @@ def ndarray(
         dtype = element_of(dtype, element_shape)
         element_dim = element_shape = None
     ndim = field_dim if ndim is None else ndim
-    return NDArrayType(dtype, ndim, contiguous, element_dim or None, element_shape, boundary, needs_grad)
+    if shape is not None:
+        asked = checked_shape(shape, ndim, "ndarray")
+        ndim, shape = len(shape) if isinstance(shape, (tuple, list)) else 1, asked
+        ndim = _dimensions("shape", ndim, MAX_AXES)
+    return NDArrayType(dtype, ndim, contiguous, element_dim or None, element_shape, boundary, needs_grad, shape)
 
 
 def _dimensions(name, value, most):

@@ -36,8 +36,12 @@ public:
     for (uint32_t i = 0; i < head.kernels.count; ++i)
       METATE_TRY(checkKernel(i));
     offered = descriptor.kernelCount();
+    if (dim != head.dims.count)
+      return corrupt("dim", dim, "it is no kernel's, or not in the order of the kernels");
     for (uint32_t i = 0; i < head.derivatives.count; ++i)
       METATE_TRY(checkDerivative(i));
+    for (uint32_t i = 0; i < head.places.count; ++i)
+      METATE_TRY(checkPlace(i));
     for (uint32_t i = 0; i < head.variants.count; ++i)
       METATE_TRY(checkVariant(i));
     return METATE_OK;
@@ -48,6 +52,7 @@ private:
   const metate_descriptor &head;
   uint64_t count;
   uint32_t offered = 0; // kernels that are no slices
+  uint32_t dim = 0;     // that the next kernel's begin with
 
   metate_status corrupt(const char *what, uint32_t index, const char *problem) {
     return fail(METATE_E_CORRUPT, "module descriptor: %s %u: %s", what, index, problem);
@@ -66,10 +71,11 @@ private:
                   {head.arguments, sizeof(metate_argument_info)},
                   {head.variants, sizeof(metate_variant_info)},
                   {head.texts, sizeof(metate_text)},
-                  {head.dims, 0},
+                  {head.dims, sizeof(metate_dim_info)},
                   {head.pools, sizeof(metate_pool_info)},
                   {head.graphs, 0},
-                  {head.derivatives, sizeof(metate_derivative_info)}};
+                  {head.derivatives, sizeof(metate_derivative_info)},
+                  {head.places, sizeof(metate_place_info)}};
     for (const auto &entry : tables) {
       const metate_table &table = entry.table;
       if (!table.count)
@@ -132,11 +138,8 @@ private:
     return METATE_OK;
   }
 
-  // An array of vectors or matrices has the element's dimensions last, fixed.
+  // An array of vectors or matrices has the element's dimensions last, fixed. Dims are their kernel's business.
   static bool elementsAgree(const metate_argument_info &argument) {
-    for (uint32_t k = 0; k < argument.rank; ++k)
-      if (argument.fixed[k] < -1)
-        return false;
     uint32_t rank = argument.rank, inner = argument.element_rank;
     if (inner == 1)
       return argument.fixed[rank - 1] == int64_t(argument.rows);
@@ -173,7 +176,51 @@ private:
     }
     if (slot != kernel.slot_count)
       return corrupt("kernel", index, "it has another number of slots than its arguments");
+    METATE_TRY(checkDims(index));
     return checkPools(index);
+  }
+
+  // A kernel's dims are those that its arrays have, in the order in which these have them first.
+  metate_status checkDims(uint32_t index) {
+    const metate_kernel_info &kernel = descriptor.kernels()[index];
+    uint32_t first = dim;
+    for (uint32_t i = 0; i < kernel.argument_count; ++i) {
+      const metate_argument_info &argument = descriptor.arguments()[kernel.first_argument + i];
+      for (uint32_t k = 0; k < argument.rank; ++k) {
+        if (argument.fixed[k] >= -1)
+          continue;
+        uint64_t number = uint64_t(METATE_EXTENT_OF_DIM(argument.fixed[k])), next = dim - first;
+        if (number > next || (number == next && dim == head.dims.count))
+          return corrupt("kernel", index, "a dim of its arrays is not among its dims");
+        if (number == next)
+          METATE_TRY(checkDim(dim++, index, argument.first_slot + 1 + k));
+      }
+    }
+    if (kernel.first_dim != (dim > first ? first : 0))
+      return corrupt("kernel", index, "its dims are not where it says");
+    return METATE_OK;
+  }
+
+  metate_status checkDim(uint32_t index, uint32_t kernel, uint32_t slot) {
+    const metate_dim_info &one = descriptor.dims()[index];
+    if (!one.name || !isText(one.name))
+      return corrupt("dim", index, "its name is outside the descriptor");
+    if (one.kernel != kernel || one.slot != slot || one.reserved)
+      return corrupt("dim", index, "it is not that of the array where it stands first");
+    if (one.min < 0 || one.max < one.min || one.max > INT32_MAX || one.multiple < 1 ||
+        one.multiple > INT32_MAX ||
+        (one.min + one.multiple - 1) / one.multiple * one.multiple > one.max)
+      return corrupt("dim", index, "its bounds contradict each other");
+    return METATE_OK;
+  }
+
+  metate_status checkPlace(uint32_t index) {
+    const metate_place_info &one = descriptor.places()[index];
+    if (one.pool >= head.pools.count || (index && one.pool <= descriptor.places()[index - 1].pool))
+      return corrupt("place", index, "it is not in the order of the pools, or of none");
+    if (!one.memory || !isText(one.memory))
+      return corrupt("place", index, "the name of its memory is outside the descriptor");
+    return METATE_OK;
   }
 
   // A kernel's pools are of all variants, or stand in the variants' order.

@@ -24,7 +24,9 @@ public:
   const metate_argument_info *arguments() const {
     return table<metate_argument_info>(head->arguments);
   }
+  const metate_dim_info *dims() const { return table<metate_dim_info>(head->dims); }
   const metate_pool_info *pools() const { return table<metate_pool_info>(head->pools); }
+  const metate_place_info *places() const { return table<metate_place_info>(head->places); }
   const metate_derivative_info *derivatives() const {
     return table<metate_derivative_info>(head->derivatives);
   }

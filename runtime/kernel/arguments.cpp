@@ -134,14 +134,55 @@ metate_status packVector(const metate_kernel &kernel, uint32_t index,
   return METATE_OK;
 }
 
+// Of a dimension with a name: within its bounds, and what it is where the name stands first. Earlier slots are packed.
+metate_status checkDim(const metate_kernel &kernel, uint32_t index, uint32_t k, int64_t extent,
+                       const metate_slot *slots) {
+  const metate_argument_info &info = kernel.arguments[index];
+  const metate_dim_info &dim = kernel.dims[METATE_EXTENT_OF_DIM(info.fixed[k])];
+  const char *name = kernel.description().text(dim.name);
+  if (!metate_dim_holds(&dim, extent)) {
+    char multiple[64] = "";
+    if (dim.multiple > 1)
+      snprintf(multiple, sizeof multiple, ", a multiple of %lld",
+               static_cast<long long>(dim.multiple));
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "%s: dimension %u (%s): expected %lld to %lld%s, got %lld",
+                Where(kernel, index).text, k, name, static_cast<long long>(dim.min),
+                static_cast<long long>(dim.max), multiple, static_cast<long long>(extent));
+  }
+  if (dim.slot == info.first_slot + 1 + k || slots[dim.slot].i == extent)
+    return METATE_OK;
+  uint32_t first = index; // whose extent it is
+  while (kernel.arguments[first].first_slot > dim.slot)
+    --first;
+  return fail(METATE_E_INVALID_ARGUMENT,
+              "%s: dimension %u (%s): expected %lld, as dimension %u of argument %u '%s', got %lld",
+              Where(kernel, index).text, k, name, static_cast<long long>(slots[dim.slot].i),
+              dim.slot - kernel.arguments[first].first_slot - 1, first, kernel.argumentName(first),
+              static_cast<long long>(extent));
+}
+
+// The extents that are a dim's, once all slots are packed as far as this argument's.
+metate_status checkDims(const metate_kernel &kernel, uint32_t index, const metate_array &array,
+                        metate_slot *slots) {
+  const metate_argument_info &info = kernel.arguments[index];
+  for (uint32_t k = 0; k < info.rank; ++k) {
+    slots[info.first_slot + 1 + k].i = array.shape[k];
+    if (info.fixed[k] < -1)
+      METATE_TRY(checkDim(kernel, index, k, array.shape[k], slots));
+  }
+  return METATE_OK;
+}
+
 metate_status checkShape(const metate_kernel &kernel, uint32_t index, const metate_array &array) {
   const metate_argument_info &info = kernel.arguments[index];
   Checked elements = 1; // of an empty array too: its strides must fit
   bool empty = false;
   for (uint32_t k = 0; k < info.rank; ++k) {
     if (array.shape[k] < 0 || (info.fixed[k] >= 0 && array.shape[k] != info.fixed[k]))
-      return fail(METATE_E_OUT_OF_RANGE, "%s: dimension %u: expected %s%lld, got %lld",
-                  Where(kernel, index).text, k, info.fixed[k] >= 0 ? "" : "at least ",
+      return fail(info.fixed[k] < 0 ? METATE_E_OUT_OF_RANGE : METATE_E_INVALID_ARGUMENT,
+                  "%s: dimension %u: expected %s%lld, got %lld", Where(kernel, index).text, k,
+                  info.fixed[k] >= 0 ? "" : "at least ",
                   static_cast<long long>(info.fixed[k] >= 0 ? info.fixed[k] : 0),
                   static_cast<long long>(array.shape[k]));
     empty |= array.shape[k] == 0;
@@ -219,8 +260,9 @@ bool elementsMayOverlap(const metate_array &array) {
 }
 
 metate_status packArray(const metate_kernel &kernel, uint32_t index,
-                        const metate_argument &argument, metate_slot *slots) {
+                        const metate_argument &argument, metate_slot *all) {
   const metate_argument_info &info = kernel.arguments[index];
+  metate_slot *slots = all + info.first_slot;
   if (!argument.value.array)
     return fail(METATE_E_NULL, "%s: the array is NULL", Where(kernel, index).text);
   const metate_array &array = *argument.value.array;
@@ -229,6 +271,8 @@ metate_status packArray(const metate_kernel &kernel, uint32_t index,
   if (info.rank && !array.shape)
     return fail(METATE_E_NULL, "%s: its shape is NULL", Where(kernel, index).text);
   METATE_TRY(checkShape(kernel, index, array));
+  if (kernel.dimCount)
+    METATE_TRY(checkDims(kernel, index, array, all));
   if (array.strides)
     METATE_TRY(checkReach(kernel, index, array));
   slots[0].p = array.data;
@@ -322,9 +366,9 @@ metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate
 } // namespace
 
 metate_status packArgument(const metate_kernel &kernel, uint32_t index,
-                           const metate_argument &argument, metate_slot *slots) {
+                           const metate_argument &argument, metate_slot *all) {
   const metate_argument_info &info = kernel.arguments[index];
-  slots += info.first_slot;
+  metate_slot *slots = all + info.first_slot;
   if (argument.kind != info.kind)
     return failType(kernel, index, argument);
   switch (info.kind) {
@@ -336,7 +380,7 @@ metate_status packArgument(const metate_kernel &kernel, uint32_t index,
   case METATE_ARGUMENT_VECTOR:
     return packVector(kernel, index, argument, slots);
   case METATE_ARGUMENT_NDARRAY:
-    return packArray(kernel, index, argument, slots);
+    return packArray(kernel, index, argument, all);
   default:
     return packTree(kernel, index, argument, slots);
   }

@@ -17,8 +17,10 @@ struct metate_kernel {
   metate_type *const *types = nullptr; // of the module, by type index
   metate_entry entry =
       nullptr; // a function of this process; NULL: `code` is launched by its driver
-  const metate::Code *code = nullptr;       // the module's; NULL in one opened for queries
-  uint32_t number = 0;                      // in the descriptor
+  const metate::Code *code = nullptr;    // the module's; NULL in one opened for queries
+  uint32_t number = 0;                   // in the descriptor
+  const metate_dim_info *dims = nullptr; // named extents of its arrays
+  uint32_t dimCount = 0;
   const metate_kernel *slice = nullptr;     // counts the slots that it takes; NULL: there is none
   const metate_kernel *derivatives[2] = {}; // by mode, from 1 on; NULL: there is none
   metate::Uses *uses = nullptr;             // the module's
@@ -33,6 +35,8 @@ struct metate_kernel {
   const char *argumentName(uint32_t index) const {
     return description().text(arguments[index].name);
   }
+  // "" where the program names none.
+  const char *memoryOf(const metate_pool_info &pool) const;
 };
 
 namespace metate {
@@ -42,9 +46,9 @@ struct Extent {
   uint64_t begin = 0, end = 0;
 };
 
-// Checks one argument against its description and writes its slots.
+// Checks one argument against its description and writes its slots among all; those before are written.
 metate_status packArgument(const metate_kernel &kernel, uint32_t index,
-                           const metate_argument &argument, metate_slot *slots);
+                           const metate_argument &argument, metate_slot *all);
 
 // Whether the argument is a tree whose cells the kernel may activate.
 bool activates(const metate_kernel &kernel, uint32_t index);

@@ -252,19 +252,35 @@ metate_status metate_kernel_plan(const metate_kernel *kernel, const metate_argum
                                  uint32_t count, metate_plan *plan) {
   METATE_REQUIRE(kernel);
   METATE_REQUIRE_STRUCT(plan);
-  if (plan->pool_count)
+  if (plan->pool_count) {
     METATE_REQUIRE(plan->pools);
-  METATE_TRY(checkCount(*kernel, arguments, count));
-  Array<metate_slot> slots(*kernel->device);
+    if (plan->pool_size != sizeof(metate_planned_pool))
+      return fail(METATE_E_VERSION, "metate_kernel_plan: plan->pool_size: expected %zu, got %u",
+                  sizeof(metate_planned_pool), plan->pool_size);
+  }
+  bool isLargest = !arguments && kernel->info->argument_count; // whatever the arguments are
+  if (!isLargest)
+    METATE_TRY(checkCount(*kernel, arguments, count));
+  Array<metate_slot> slots(*kernel->device), largest(*kernel->device);
   METATE_TRY(slots.allocate(kernel->info->slot_count));
-  METATE_TRY(pack(*kernel, arguments, slots.data()));
-  uint32_t bound = workerBound(*kernel, arguments);
+  METATE_TRY(largest.allocate(kernel->info->slot_count));
+  metate_largest_slots(kernel->info, kernel->arguments, kernel->description().dims(),
+                       largest.data());
+  if (!isLargest)
+    METATE_TRY(pack(*kernel, arguments, slots.data()));
+  uint32_t bound = isLargest ? 0 : workerBound(*kernel, arguments);
   metate_failure failure;
   uint32_t workers = hostOf(*kernel, bound, failure, nullptr).max_workers;
   for (uint32_t i = 0; i < kernel->poolCount && i < plan->pool_count; ++i) {
     const metate_pool_info &pool = kernel->pools[i];
+    uint64_t most = metate_pool_total(&pool, largest.data(), workers);
     plan->pools[i] = {kernel->description().text(pool.name),
-                      metate_pool_total(&pool, slots.data(), workers), pool.align, pool.kind, 0};
+                      isLargest ? most : metate_pool_total(&pool, slots.data(), workers),
+                      most,
+                      pool.align,
+                      kernel->memoryOf(pool),
+                      pool.kind,
+                      0};
   }
   plan->max_workers = kernel->perWorker ? workers : bound;
   plan->pool_count = kernel->poolCount;
@@ -290,6 +306,14 @@ metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signatu
   return METATE_OK;
 }
 
+const char *metate_kernel::memoryOf(const metate_pool_info &pool) const {
+  Descriptor all = description();
+  for (uint32_t i = 0; i < all.header().places.count; ++i)
+    if (&all.pools()[all.places()[i].pool] == &pool)
+      return all.text(all.places()[i].memory);
+  return "";
+}
+
 metate_status metate_kernel_describe(const metate_kernel *kernel, metate_kernel_description *info) {
   METATE_REQUIRE(kernel);
   METATE_REQUIRE_STRUCT(info);
@@ -300,6 +324,7 @@ metate_status metate_kernel_describe(const metate_kernel *kernel, metate_kernel_
   filled.slot_count = kernel->info->slot_count;
   filled.flags = kernel->info->flags;
   filled.task_count = kernel->info->task_count;
+  filled.dim_count = kernel->dimCount;
   filled.signature = kernel->info->signature;
   filled.name = kernel->name;
   filled.file = "";
@@ -327,6 +352,19 @@ metate_status metate_kernel_derivative(const metate_kernel *kernel, uint32_t mod
                 kernel->name, mode == METATE_DERIVATIVE_REVERSE ? "reverse" : "forward",
                 mode == METATE_DERIVATIVE_REVERSE ? "grad" : "fwd");
   *derivative = found;
+  return METATE_OK;
+}
+
+metate_status metate_kernel_dim_info(const metate_kernel *kernel, uint32_t index,
+                                     metate_dim_description *info) {
+  METATE_REQUIRE(kernel);
+  METATE_REQUIRE_STRUCT(info);
+  if (index >= kernel->dimCount)
+    return fail(METATE_E_OUT_OF_RANGE, "kernel '%s': index: expected less than %u dims, got %u",
+                kernel->name, kernel->dimCount, index);
+  const metate_dim_info &dim = kernel->dims[index];
+  *info = {sizeof *info, dim.slot, kernel->description().text(dim.name),
+           dim.min,      dim.max,  dim.multiple};
   return METATE_OK;
 }
 

@@ -121,6 +121,10 @@ metate_status makeKernels(metate_module &module, const Code *code) {
           argument.kind == METATE_ARGUMENT_TREE && (argument.access & METATE_ACCESS_ACTIVATE);
     }
     choosePools(module, kernel);
+    kernel.dims = descriptor.dims() + kernel.info->first_dim;
+    while (kernel.info->first_dim + kernel.dimCount < descriptor.header().dims.count &&
+           kernel.dims[kernel.dimCount].kernel == i)
+      ++kernel.dimCount;
   }
   linkSlices(module);
   linkDerivatives(module);

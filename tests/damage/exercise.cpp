@@ -217,6 +217,23 @@ static std::string exerciseKernel(const metate_kernel *kernel) {
     if ((argument.kind == METATE_ARGUMENT_TREE) != (argument.type != nullptr))
       return "a tree argument without a type";
   }
+  for (uint32_t i = 0; i < info.dim_count; ++i) {
+    auto dim = sized<metate_dim_description>();
+    if (metate_kernel_dim_info(kernel, i, &dim))
+      return failure("dim");
+    characters += std::strlen(dim.name);
+    if (dim.slot >= info.slot_count || dim.min > dim.max || dim.multiple < 1)
+      return "a dim without extents";
+  }
+  auto largest = sized<metate_plan>();
+  metate_planned_pool pools[4];
+  largest.pools = pools;
+  largest.pool_count = 4;
+  largest.pool_size = sizeof pools[0];
+  if (metate_kernel_plan(kernel, nullptr, 0, &largest))
+    return failure("plan");
+  for (uint32_t i = 0; i < largest.pool_count && i < 4; ++i)
+    characters += std::strlen(pools[i].name) + std::strlen(pools[i].memory);
   for (uint32_t mode : {METATE_DERIVATIVE_REVERSE, METATE_DERIVATIVE_FORWARD}) {
     const metate_kernel *derivative = nullptr;
     auto about = sized<metate_kernel_description>();

@@ -23,6 +23,14 @@ from .draws import Draws, caller, inside, numbered, unrolled
 from .rules import Type
 
 
+def _extent_text(extent: int) -> str:
+    """A dimension that has this extent in a call: a number, any, or a Dim, which is the same for equal extents."""
+    if extent % 5 == 0:
+        return str(extent) if extent else "None"
+    multiple = extent & -extent
+    return f"mt.Dim('d{extent}', min={extent // 2}, max={2 * extent + 1}, multiple={multiple})"
+
+
 @dataclass
 class Array:
     """An array argument; `data` holds its components in row-major order."""
@@ -41,7 +49,10 @@ class Array:
     def annotation(self) -> str:
         if not self.is_declared and not self.shape:
             return "mt.types.ndarray()"
-        return f"mt.types.ndarray(dtype={Type(self.scalar, tuple(self.shape)).text}, ndim={len(self.extents)})"
+        dimensions = f"ndim={len(self.extents)}"
+        if self.extents and (sum(self.extents) + len(self.name)) % 3 == 0:  # what is always the same needs no draw
+            dimensions = f"shape=({', '.join(map(_extent_text, self.extents))},)"
+        return f"mt.types.ndarray(dtype={Type(self.scalar, tuple(self.shape)).text}, {dimensions})"
 
     def make(self) -> np.ndarray:
         whole = (*self.extents, *self.shape)

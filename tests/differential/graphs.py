@@ -76,8 +76,8 @@ def _argument(kernel, name, parameter, value):
     if isinstance(parameter, TreeParameter):
         return Arg(ArgKind.TREE, name, parameter.type)
     if isinstance(parameter, StructArrayParameter):
-        return Arg(ArgKind.NDARRAY, name, parameter.type, ndim=parameter.ndim)
+        return Arg(ArgKind.NDARRAY, name, parameter.type, ndim=parameter.ndim, shape=parameter.shape)
     if isinstance(parameter, ArrayParameter):
-        return Arg(ArgKind.NDARRAY, name, parameter.element, ndim=parameter.ndim)
+        return Arg(ArgKind.NDARRAY, name, parameter.element, ndim=parameter.ndim, shape=parameter.shape)
     is_scalar = isinstance(parameter.type, (value_types.DType, value_types.StructType))
     return Arg(ArgKind.SCALAR if is_scalar else ArgKind.MATRIX, name, parameter.type)

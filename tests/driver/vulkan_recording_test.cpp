@@ -133,6 +133,7 @@ TEST_F(VulkanRecording, poolsAreTheCallers) {
   const metate_kernel *kernel = nullptr;
   ASSERT_OK(metate_module_find_kernel(module, "pooled", &kernel));
   auto plan = sized<metate_plan>();
+  plan.pool_size = sizeof(metate_planned_pool);
   metate_planned_pool planned[8] = {};
   plan.pools = planned;
   plan.pool_count = 8;

@@ -25,6 +25,7 @@ struct World {
   std::vector<std::unique_ptr<GivenTree>> trees;
   std::unique_ptr<test::Exact> arenas[2];
   uint32_t kernels = 0;
+  const metate_kernel *kernel = nullptr; // of the launch at hand
 
   World() {
     kernels = description.at<metate_descriptor>(0)->kernels.count;
@@ -112,6 +113,10 @@ void makeArray(World &world, const metate_argument_description &info, Choices &c
     made->shape[k] = extent(choices);
     if (k < info.rank && info.fixed[k] >= 0 && odd < 220)
       made->shape[k] = info.fixed[k];
+    if (k < info.rank && info.fixed[k] < -1 && odd < 200) { // mostly within the dim's bounds
+      metate_dim_description dim = dimOf(world.kernel, info.fixed[k]);
+      made->shape[k] = (dim.min + dim.multiple - 1) / dim.multiple * dim.multiple;
+    }
   }
   if (choices.take<uint8_t>() % 2) {
     strides(*made, choices);
@@ -236,6 +241,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   const metate_kernel *kernel = nullptr;
   require(metate_module_kernel_at(world.module, choices.below(world.kernels), &kernel),
           "kernel_at");
+  world.kernel = kernel;
   auto about = sized<metate_kernel_description>();
   require(metate_kernel_describe(kernel, &about), "kernel");
   Arguments arguments;

@@ -28,6 +28,7 @@ void touchText(const char *text) {
 std::vector<metate_planned_pool> planOf(const metate_kernel *kernel,
                                         const std::vector<metate_argument> &arguments) {
   auto plan = metate::sized<metate_plan>();
+  plan.pool_size = sizeof(metate_planned_pool);
   uint32_t count = uint32_t(arguments.size());
   require(metate_kernel_plan(kernel, arguments.data(), count, &plan), "plan");
   std::vector<metate_planned_pool> pools(plan.pool_count);
@@ -92,7 +93,7 @@ bool Arguments::fill(const metate_kernel *kernel, const metate_kernel_descriptio
       std::memset(values.back()->data, int(random.below(256)), bytes);
       list.back().value.elements = values.back()->data;
     } else if (info.kind == METATE_ARGUMENT_NDARRAY) {
-      if (!fillArray(info, random))
+      if (!fillArray(kernel, info, random))
         return false;
     } else if (!fillTree(info)) {
       return false;
@@ -101,7 +102,15 @@ bool Arguments::fill(const metate_kernel *kernel, const metate_kernel_descriptio
   return true;
 }
 
-bool Arguments::fillArray(const metate_argument_description &info, test::Random &random) {
+metate_dim_description dimOf(const metate_kernel *kernel, int64_t fixed) {
+  auto dim = metate::sized<metate_dim_description>();
+  require(metate_kernel_dim_info(kernel, uint32_t(METATE_EXTENT_OF_DIM(fixed)), &dim), "dim");
+  touchText(dim.name);
+  return dim;
+}
+
+bool Arguments::fillArray(const metate_kernel *kernel, const metate_argument_description &info,
+                          test::Random &random) {
   auto made = std::make_unique<GivenArray>();
   metate_array &array = made->array;
   array.dtype = info.dtype;
@@ -110,6 +119,10 @@ bool Arguments::fillArray(const metate_argument_description &info, test::Random 
   uint64_t elements = 1;
   for (uint32_t k = 0; k < info.rank; ++k) {
     made->shape[k] = info.fixed[k] >= 0 ? info.fixed[k] : int64_t(random.below(4));
+    if (info.fixed[k] < -1) { // the least extent, in all places
+      metate_dim_description dim = dimOf(kernel, info.fixed[k]);
+      made->shape[k] = (dim.min + dim.multiple - 1) / dim.multiple * dim.multiple;
+    }
     if (made->shape[k] > (1 << 20) || (elements *= uint64_t(made->shape[k])) > (1 << 20))
       return false;
   }
@@ -298,6 +311,12 @@ void Probe::look(const metate_argument_description &info, const metate_argument 
         finding("dimension %u of an array's slots is not its own", k);
       if (info.fixed[k] >= 0 && info.fixed[k] != array.shape[k])
         finding("dimension %u is fixed at %lld", k, static_cast<long long>(info.fixed[k]));
+      if (info.fixed[k] >= -1)
+        continue;
+      metate_dim_description dim = dimOf(kernel, info.fixed[k]);
+      if (array.shape[k] < dim.min || array.shape[k] > dim.max || array.shape[k] % dim.multiple ||
+          (slots - info.first_slot)[dim.slot].i != array.shape[k])
+        finding("dimension %u is not what '%s' may be", k, dim.name);
     }
     if (write && (array.flags & METATE_ARRAY_READ_ONLY))
       finding("a read-only array is written");

@@ -50,9 +50,13 @@ struct Arguments {
   void spoil(uint32_t index, test::Random &random);
 
 private:
-  bool fillArray(const metate_argument_description &info, test::Random &random);
+  bool fillArray(const metate_kernel *kernel, const metate_argument_description &info,
+                 test::Random &random);
   bool fillTree(const metate_argument_description &info);
 };
+
+// The kernel's dim that an extent is to be.
+metate_dim_description dimOf(const metate_kernel *kernel, int64_t fixed);
 
 // The number of elements and the bytes below and above the data pointer that an array's strides
 // reach; false when they do not fit into 63 bits.

@@ -89,6 +89,9 @@ ModuleSpec seedModule() {
   std::vector<ArgumentSpec> many;
   for (const char *name : {"a", "b", "c", "d", "e", "f", "g", "h"})
     many.push_back(array(name, METATE_I16, METATE_MAX_RANK, read));
+  ArgumentSpec square = array("x", METATE_F32, 2, read), lines = array("y", METATE_F32, 3, write);
+  square.fixed = {METATE_EXTENT_OF_DIM(0), METATE_EXTENT_OF_DIM(0)};
+  lines.fixed = {METATE_EXTENT_OF_DIM(0), METATE_EXTENT_OF_DIM(1), 2};
   ModuleSpec spec;
   spec.name = "seed";
   spec.types = {types[3], types[5]};
@@ -113,6 +116,12 @@ ModuleSpec seedModule() {
        METATE_KERNEL_NO_ALIAS,
        METATE_NONE,
        {{"scratch", METATE_POOL_LAUNCH, 100, 16, 2, {1, 2}}, {"tile", METATE_POOL_WORKER, 40, 64}}},
+      {"dims",
+       {square, lines},
+       METATE_KERNEL_NO_ALIAS,
+       METATE_NONE,
+       {{"all", METATE_POOL_LAUNCH, 0, 64, 4, {1}, METATE_NONE, "sram"}},
+       {{"n", 1, 64, 1, 1}, {"m", 3, 1000, 4, 7}}},
   };
   spec.derivatives = {{3, METATE_DERIVATIVE_REVERSE, 4, 0}, {3, METATE_DERIVATIVE_FORWARD, 5, 0}};
   spec.texts = {{"kernels.py", 12, 1, ""}, {"kernels.py", 34, 5, "x must be positive"}};

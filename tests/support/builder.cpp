@@ -373,6 +373,8 @@ Bytes descriptor(const ModuleSpec &module) {
   std::vector<metate_variant_info> variants(module.variants.size());
   std::vector<metate_text> texts(module.texts.size());
   std::vector<metate_pool_info> pools;
+  std::vector<metate_dim_info> dims;
+  std::vector<metate_place_info> places;
   for (size_t i = 0; i < kernels.size(); ++i) {
     const KernelSpec &spec = module.kernels[i];
     kernels[i].flags = spec.flags;
@@ -382,8 +384,14 @@ Bytes descriptor(const ModuleSpec &module) {
     kernels[i].source = spec.source;
     kernels[i].first_pool = uint32_t(pools.size());
     kernels[i].pool_count = uint32_t(spec.pools.size());
-    for (const PoolSpec &pool : spec.pools)
+    for (const PoolSpec &pool : spec.pools) {
+      if (!pool.memory.empty())
+        places.push_back({uint32_t(pools.size()), 0});
       pools.push_back(poolInfo(pool));
+    }
+    kernels[i].first_dim = spec.dims.empty() ? 0 : uint32_t(dims.size());
+    for (const DimSpec &dim : spec.dims)
+      dims.push_back({0, uint32_t(i), dim.slot, 0, dim.min, dim.max, dim.multiple});
     kernels[i].signature = XXH3_64bits(spec.name.data(), spec.name.size());
     for (const ArgumentSpec &argument : spec.arguments) {
       arguments.push_back(argumentInfo(argument, kernels[i].slot_count));
@@ -401,6 +409,10 @@ Bytes descriptor(const ModuleSpec &module) {
   head.variants = writer.table(variants);
   head.texts = writer.table(texts);
   head.pools = writer.table(pools);
+  if (!dims.empty())
+    head.dims = writer.table(dims);
+  if (!places.empty())
+    head.places = writer.table(places);
   if (!module.derivatives.empty())
     head.derivatives = writer.table(module.derivatives);
   for (size_t i = 0; i < types.size(); ++i) {
@@ -420,6 +432,12 @@ Bytes descriptor(const ModuleSpec &module) {
       arguments[next++].name = writer.text(argument.name);
     for (size_t k = 0; k < module.kernels[i].pools.size(); ++k)
       pools[kernels[i].first_pool + k].name = writer.text(module.kernels[i].pools[k].name);
+    for (size_t k = 0; k < module.kernels[i].dims.size(); ++k)
+      dims[kernels[i].first_dim + k].name = writer.text(module.kernels[i].dims[k].name);
+    for (metate_place_info &place : places)
+      if (place.pool - kernels[i].first_pool < module.kernels[i].pools.size())
+        place.memory =
+            writer.text(module.kernels[i].pools[place.pool - kernels[i].first_pool].memory);
   }
   for (size_t i = 0; i < texts.size(); ++i)
     texts[i] = {writer.text(module.texts[i].file), module.texts[i].line, module.texts[i].column,
@@ -449,6 +467,8 @@ Bytes descriptor(const ModuleSpec &module) {
   store(head.variants, variants);
   store(head.texts, texts);
   store(head.pools, pools);
+  store(head.dims, dims);
+  store(head.places, places);
   sealDescriptor(out.data(), out.size());
   return out;
 }

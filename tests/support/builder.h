@@ -114,6 +114,13 @@ struct PoolSpec {
   uint64_t scale = 0;
   std::vector<uint32_t> factors = {}; // slots
   uint32_t variant = METATE_NONE;
+  std::string memory = ""; // that it is to lie in
+};
+
+struct DimSpec {
+  std::string name;
+  int64_t min, max, multiple;
+  uint32_t slot; // of the first extent that is it
 };
 
 struct KernelSpec {
@@ -122,6 +129,7 @@ struct KernelSpec {
   uint32_t flags = 0;
   uint32_t source = METATE_NONE;
   std::vector<PoolSpec> pools = {};
+  std::vector<DimSpec> dims = {};
 };
 
 struct TextSpec {

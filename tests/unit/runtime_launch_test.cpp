@@ -261,7 +261,8 @@ TEST_F(LaunchTest, fixedExtentsAndContiguityAreChecked) {
                            scalarArgument(METATE_U1, 0), arrayArgument(view)});
   };
   EXPECT_OK(echo(9, 1));
-  EXPECT_FAILS(METATE_E_OUT_OF_RANGE, echo(8, 1), "'out'", "dimension 0", "expected 9", "got 8");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, echo(8, 1), "'out'", "dimension 0", "expected 9",
+               "got 8");
   EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, echo(9, 2), "'out'", "stride", "got 2");
 }
 

@@ -238,7 +238,7 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
       {"name", [](Head head, Bytes &) { head->name = head->bytes; }},
       {"name in the head", [](Head head, Bytes &) { head->name = 8; }},
       {"producer", [](Head head, Bytes &) { head->producer = ~0u; }},
-      {"reserved", [](Head head, Bytes &) { head->reserved[2] = 1; }},
+      {"reserved", [](Head head, Bytes &) { head->reserved[0] = 1; }},
       {"table outside", [](Head head, Bytes &) { head->kernels.offset = head->bytes; }},
       {"table misaligned", [](Head head, Bytes &) { head->kernels.offset += 4; }},
       {"table in the head", [](Head head, Bytes &) { head->texts.offset = 64; }},

@@ -80,6 +80,7 @@ TEST_F(PoolsTest, planSaysExactSizes) {
   open(3);
   metate_planned_pool pools[2];
   auto plan = sized<metate_plan>();
+  plan.pool_size = sizeof(metate_planned_pool);
   ASSERT_OK(metate_kernel_plan(kernel, &argument, 1, &plan));
   EXPECT_EQ(plan.pool_count, 2u);
   plan.pools = pools;
@@ -99,6 +100,7 @@ TEST_F(PoolsTest, withoutAnExecutorThereIsOneWorker) {
   open(0);
   metate_planned_pool pools[2];
   auto plan = sized<metate_plan>();
+  plan.pool_size = sizeof(metate_planned_pool);
   plan.pool_count = 2;
   plan.pools = pools;
   ASSERT_OK(metate_kernel_plan(kernel, &argument, 1, &plan));

@@ -101,8 +101,26 @@ std::string accessOf(uint32_t access) {
   return text;
 }
 
+/// As metate_pool_bytes, of the extents that named ones may have at most.
+uint64_t largest(const Kernel &kernel, const metate_kernel_info &info,
+                 const metate_pool_info &pool) {
+  std::vector<metate_slot> slots(info.slot_count);
+  for (metate_slot &slot : slots)
+    slot.i = INT64_MAX;
+  for (const auto &argument : kernel.arguments())
+    for (uint32_t k = 0; k < argument.rank; ++k) {
+      int64_t fixed = argument.fixed[k];
+      if (fixed < -1)
+        fixed = kernel.dims()[size_t(METATE_EXTENT_OF_DIM(fixed))].max;
+      if (fixed >= 0 && fixed < INT32_MAX)
+        slots[argument.first_slot + 1 + k].i = fixed;
+    }
+  return metate_pool_bytes(&pool, slots.data());
+}
+
 /// "1000 + 8 * x.shape[0] bytes, aligned to 64": sizes depend on arguments, which are not known here.
-std::string showPool(const Kernel &kernel, const metate_pool_info &pool) {
+std::string showPool(const Kernel &kernel, const metate_kernel_info &info,
+                     const metate_pool_info &pool) {
   std::string text = pool.scale ? "" : std::to_string(pool.bytes);
   if (pool.scale)
     text = (pool.bytes ? std::to_string(pool.bytes) + " + " : "") + std::to_string(pool.scale);
@@ -117,11 +135,45 @@ std::string showPool(const Kernel &kernel, const metate_pool_info &pool) {
                      : "");
   }
   text += " bytes, aligned to " + std::to_string(pool.align);
+  if (uint64_t most = largest(kernel, info, pool); pool.scale && most != UINT64_MAX)
+    text += ", at most " + std::to_string(most);
   if (pool.kind == METATE_POOL_WORKER)
     text += ", for each worker";
   if (pool.variant != METATE_NONE)
     text += ", of variant " + std::to_string(pool.variant);
   return text;
+}
+
+/// ", in sram" where the program says so.
+std::string showPlace(const char *base, const metate_pool_info *pool) {
+  const auto *head = reinterpret_cast<const metate_descriptor *>(base);
+  const auto *pools = reinterpret_cast<const metate_pool_info *>(base + head->pools.offset);
+  const auto *places = reinterpret_cast<const metate_place_info *>(base + head->places.offset);
+  for (uint32_t k = 0; k < head->places.count; ++k)
+    if (&pools[places[k].pool] == pool)
+      return std::string(", in ") + (base + places[k].memory);
+  return "";
+}
+
+/// "1 to 4096, a multiple of 8"
+std::string showBounds(const metate_dim_description &dim) {
+  std::string text = std::to_string(dim.min) + " to " + std::to_string(dim.max);
+  return text + (dim.multiple > 1 ? ", a multiple of " + std::to_string(dim.multiple) : "");
+}
+
+/// " [n, 3]" of an array of which something is required.
+std::string showShape(const Kernel &kernel, const metate_argument_description &argument) {
+  std::string text;
+  bool isOpen = true;
+  for (uint32_t k = 0; k + argument.element_rank < argument.rank; ++k) {
+    int64_t fixed = argument.fixed[k];
+    isOpen &= fixed == -1;
+    text += k ? ", " : " [";
+    text += fixed == -1  ? ":"
+            : fixed >= 0 ? std::to_string(fixed)
+                         : kernel.dims()[size_t(METATE_EXTENT_OF_DIM(fixed))].name;
+  }
+  return isOpen ? "" : text + "]";
 }
 
 void showPools(const Module &module, const Kernel &kernel, uint32_t number) {
@@ -132,7 +184,8 @@ void showPools(const Module &module, const Kernel &kernel, uint32_t number) {
   const auto *pools = reinterpret_cast<const metate_pool_info *>(base + head->pools.offset);
   for (uint32_t k = 0; k < info.pool_count; ++k) {
     const metate_pool_info &pool = pools[info.first_pool + k];
-    std::printf("    pool %-9s %s\n", base + pool.name, showPool(kernel, pool).c_str());
+    std::printf("    pool %-9s %s%s\n", base + pool.name, showPool(kernel, info, pool).c_str(),
+                showPlace(base, &pool).c_str());
   }
 }
 
@@ -151,9 +204,12 @@ void showKernels(const Module &module) {
       std::printf(", from %s:%u", info.file, info.line);
     std::printf("\n");
     for (const auto &argument : kernel.arguments())
-      std::printf("    %-14s %-24s %s%s\n", argument.name, showArgument(argument).c_str(),
+      std::printf("    %-14s %-24s %s%s\n", argument.name,
+                  (showArgument(argument) + showShape(kernel, argument)).c_str(),
                   accessOf(argument.access).c_str(),
                   argument.flags & METATE_ARGUMENT_RESULT ? " (result)" : "");
+    for (const metate_dim_description &dim : kernel.dims())
+      std::printf("    dim %-10s %s\n", dim.name, showBounds(dim).c_str());
     showPools(module, kernel, i);
     for (auto [mode, name] : {std::pair(METATE_DERIVATIVE_REVERSE, "reverse"),
                               std::pair(METATE_DERIVATIVE_FORWARD, "forward")})

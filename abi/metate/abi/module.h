@@ -65,12 +65,13 @@ typedef struct metate_descriptor {
   metate_table arguments;     /* metate_argument_info */
   metate_table variants;      /* metate_variant_info */
   metate_table texts;         /* metate_text */
-  metate_table dims;          /* reserved for bounded dimensions */
+  metate_table dims;          /* metate_dim_info */
   metate_table pools;         /* metate_pool_info (pool.h) */
   metate_table graphs;        /* reserved */
   uint32_t producer;          /* string: compiler name and version */
   metate_table derivatives;   /* metate_derivative_info */
-  uint32_t reserved[3];
+  metate_table places;        /* metate_place_info (pool.h) */
+  uint32_t reserved[1];
 } metate_descriptor;
 METATE_STATIC_ASSERT(sizeof(metate_descriptor) == 120, "metate_descriptor is 120 bytes");
 
@@ -107,9 +108,9 @@ typedef struct metate_kernel_info {
   uint32_t task_count;
   uint32_t first_pool; /* into `pools`: memory that its code plans, see pool.h */
   uint32_t pool_count; /* of all variants together */
-  uint32_t reserved;
-  uint32_t source;    /* index into texts: where the kernel is defined; METATE_NONE */
-  uint64_t signature; /* hash of the kernel's name and arguments: guards the direct pointer */
+  uint32_t first_dim;  /* into `dims`: extents that have a name; 0 where there are none */
+  uint32_t source;     /* index into texts: where the kernel is defined; METATE_NONE */
+  uint64_t signature;  /* hash of the kernel's name and arguments: guards the direct pointer */
 } metate_kernel_info;
 METATE_STATIC_ASSERT(sizeof(metate_kernel_info) == 48, "metate_kernel_info is 48 bytes");
 
@@ -165,9 +166,32 @@ typedef struct metate_argument_info {
   uint32_t type;   /* tree: index into `types` */
   uint32_t first_slot;
   uint32_t slot_count;
-  int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extent per dimension, -1 = any */
+  int64_t fixed
+      [METATE_MAX_RANK]; /* ndarray: required extent per dimension, -1 = any, METATE_EXTENT_OF_DIM */
 } metate_argument_info;
 METATE_STATIC_ASSERT(sizeof(metate_argument_info) == 48 + 8 * METATE_MAX_RANK, "no padding");
+
+/* A required extent that is the kernel's dim `number`; the same turns it into the number again. */
+#define METATE_EXTENT_OF_DIM(number) (-2 - (int64_t)(number))
+
+/* A named extent: all dimensions of a kernel's arrays that are this dim have one extent, within these bounds. A kernel's dims
+ * stand together, in the order in which its arguments have them first; those of kernels in the order of the kernels. */
+typedef struct metate_dim_info {
+  uint32_t name;   /* string */
+  uint32_t kernel; /* whose it is */
+  uint32_t slot;   /* where the first extent stands that is this dim */
+  uint32_t reserved;
+  int64_t min;      /* at least 0 */
+  int64_t max;      /* at least min; 2^31 - 1: as arrays are */
+  int64_t multiple; /* 1 to 2^31 - 1: what the extent is a multiple of */
+} metate_dim_info;
+METATE_STATIC_ASSERT(sizeof(metate_dim_info) == 40, "metate_dim_info is 40 bytes");
+
+/* Is it one of the dim's extents? */
+static inline int metate_dim_holds(const metate_dim_info *dim, int64_t extent) {
+  return extent >= dim->min && extent <= dim->max &&
+         (uint32_t)extent % (uint32_t)dim->multiple == 0;
+}
 
 /* Machines a payload may be for. */
 enum {

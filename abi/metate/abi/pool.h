@@ -4,6 +4,7 @@
 #define METATE_ABI_POOL_H
 
 #include "metate/abi/kernel.h"
+#include "metate/abi/module.h"
 
 typedef enum metate_pool_kind {
   METATE_POOL_LAUNCH = 1, /* one for the launch */
@@ -27,6 +28,14 @@ typedef struct metate_pool_info {
 } metate_pool_info;
 METATE_STATIC_ASSERT(sizeof(metate_pool_info) == 48, "metate_pool_info is 48 bytes");
 
+/* The memory that a pool is to lie in, by a name that the program gave and its host knows. Pools without one lie where the host
+ * likes. In the order of the pools, each at most once. */
+typedef struct metate_place_info {
+  uint32_t pool;   /* into `pools` */
+  uint32_t memory; /* string */
+} metate_place_info;
+METATE_STATIC_ASSERT(sizeof(metate_place_info) == 8, "metate_place_info is 8 bytes");
+
 /* The size of one pool (of one worker's) for these arguments, rounded up to its alignment; UINT64_MAX: more than there is. */
 static inline uint64_t metate_pool_bytes(const metate_pool_info *pool, const metate_slot *slots) {
   uint64_t bytes = pool->scale;
@@ -48,6 +57,25 @@ static inline uint64_t metate_pool_total(const metate_pool_info *pool, const met
   if (pool->kind == METATE_POOL_WORKER && __builtin_mul_overflow(bytes, (uint64_t)workers, &bytes))
     return UINT64_MAX;
   return bytes;
+}
+
+/* The slots with which a kernel's pools are largest: extents as large as they may be, INT64_MAX where nothing bounds an integer.
+ * `slots` has room for the kernel's; `dims` are the module's. */
+static inline void metate_largest_slots(const metate_kernel_info *kernel,
+                                        const metate_argument_info *arguments,
+                                        const metate_dim_info *dims, metate_slot *slots) {
+  for (uint32_t i = 0; i < kernel->slot_count; ++i)
+    slots[i].i = INT64_MAX;
+  for (uint32_t i = 0; i < kernel->argument_count; ++i)
+    for (uint32_t k = 0; k < arguments[i].rank; ++k) {
+      int64_t fixed = arguments[i].fixed[k];
+      if (fixed < -1) {
+        int64_t max = dims[kernel->first_dim + METATE_EXTENT_OF_DIM(fixed)].max;
+        fixed = max < INT32_MAX ? max : -1;
+      }
+      if (fixed >= 0)
+        slots[arguments[i].first_slot + 1 + k].i = fixed;
+    }
 }
 
 #endif

@@ -153,12 +153,25 @@ def Metate_PoolAttr : AttrDef<Metate_Dialect, "Pool"> {
     "int64_t":$align,
     DefaultValuedParameter<"int64_t", "0">:$scale,
     OptionalArrayRefParameter<"int64_t">:$factors,
-    DefaultValuedParameter<"int64_t", "-1">:$variant
+    DefaultValuedParameter<"int64_t", "-1">:$variant,
+    StringRefParameter<"the memory that it is to lie in", [{""}]>:$memory
   );
   let genVerifyDecl = 1;
   let assemblyFormat = [{
-    `<` $name `,` $kind `bytes` $bytes `align` $align (`scale` $scale^)? (`factors` `[` $factors^ `]`)? (`variant` $variant^)? `>`
+    `<` $name `,` $kind `bytes` $bytes `align` $align (`scale` $scale^)? (`factors` `[` $factors^ `]`)? (`variant` $variant^)? (`in` $memory^)? `>`
   }];
+}
+
+def Metate_DimAttr : AttrDef<Metate_Dialect, "Dim"> {
+  let mnemonic = "dim";
+  let summary = "a named extent of a kernel's arrays and its bounds: `#metate.dim<\"n\", 1 to 4096 by 8>`";
+  let description = [{
+    All dimensions of a kernel's arrays that are one dim have one extent, from min to max, a multiple of `multiple`: launches check it.
+    Constraint (G6): 0 <= min <= max < 2^31, a multiple of at least 1 of which there is one between them, and a name of letters, digits and underscores.
+  }];
+  let parameters = (ins StringRefParameter<"name">:$name, "int64_t":$min, "int64_t":$max, DefaultValuedParameter<"int64_t", "1">:$multiple);
+  let genVerifyDecl = 1;
+  let assemblyFormat = "`<` $name `,` $min `to` $max (`by` $multiple^)? `>`";
 }
 
 def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
@@ -171,7 +184,8 @@ def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
     Constraint (G1): the kind is one of these four. (G2): a tree, and nothing else, has a tree type; the
     others a scalar type that a member may have, or `index`, an i64 to the host. (G3): a vector has one or two element dimensions, an ndarray at
     most two, the others none. (G4): an ndarray's rank counts its element's dimensions and is at most
-    METATE_MAX_RANK; the others have none. (G5): known bits only.
+    METATE_MAX_RANK; the others have none. (G5): known bits only. shape: what an ndarray's dimensions, the element's not among them, must be: a
+    number, -1 for any, or a #metate.dim. (G7): an entry for each of them.
   }];
   let parameters = (ins
     StringRefParameter<"name">:$name,
@@ -180,11 +194,12 @@ def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
     OptionalArrayRefParameter<"int64_t">:$element,
     DefaultValuedParameter<"int64_t", "0">:$rank,
     DefaultValuedParameter<"int64_t", "0">:$access,
-    DefaultValuedParameter<"int64_t", "0">:$flags
+    DefaultValuedParameter<"int64_t", "0">:$flags,
+    OptionalParameter<"::mlir::ArrayAttr">:$shape
   );
   let genVerifyDecl = 1;
   let assemblyFormat = [{
     `<` $name `,` $kind `,` $type (`element` `=` `[` $element^ `]`)?
-    (`rank` `=` $rank^)? (`access` `=` $access^)? (`flags` `=` $flags^)? `>`
+    (`rank` `=` $rank^)? (`access` `=` $access^)? (`flags` `=` $flags^)? (`shape` `=` $shape^)? `>`
   }];
 }

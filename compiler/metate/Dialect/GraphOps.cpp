@@ -55,6 +55,33 @@ LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult IntermediateOp::verify() {
+  auto type = cast<MemRefType>(getArray().getType());
+  size_t dims = llvm::count_if(getShape(), llvm::IsaPred<DimAttr>);
+  bool fits = type.getLayout().isIdentity() && dims == getExtents().size() &&
+              size_t(type.getRank()) >= getShape().size();
+  for (auto [k, extent] : llvm::enumerate(getShape())) {
+    auto number = dyn_cast<IntegerAttr>(extent);
+    fits = fits && isExtent(extent) &&
+           type.getDimSize(k) == (number ? number.getInt() : ShapedType::kDynamic);
+  }
+  for (int64_t inner :
+       type.getShape().drop_front(std::min(getShape().size(), size_t(type.getRank()))))
+    fits = fits && !ShapedType::isDynamic(inner);
+  if (!fits)
+    return emitOpError("(U4) expected an array without gaps of the shape ")
+           << getShape() << " with an extent for each dim, got " << type << " and "
+           << getExtents().size() << " extents";
+  if (!isa_and_present<KernelOp>((*this)->getParentOp()) ||
+      !llvm::all_of((*this)->getUsers(), llvm::IsaPred<RunOp>))
+    return emitOpError("(U5) expected to stand directly in a kernel, and to be used by runs");
+  for (Operation *other = (*this)->getPrevNode(); other; other = other->getPrevNode())
+    if (auto one = dyn_cast<IntermediateOp>(other); one && one.getName() == getName())
+      return emitOpError("(U5) expected a name that no other intermediate has, got '")
+             << getName() << "'";
+  return success();
+}
+
 LogicalResult RunOp::verify() {
   for (Operation *parent = (*this)->getParentOp(); !isa_and_present<KernelOp>(parent);
        parent = parent->getParentOp())

@@ -23,4 +23,19 @@ def Metate_RunOp : Metate_Op<"run", [MemoryEffects<[MemRead, MemWrite]>, Metate_
   let hasVerifier = 1;
 }
 
+def Metate_IntermediateOp : Metate_Op<"intermediate", [NoMemoryEffect]> {
+  let summary = "in a graph: an array of its own, which one of its kernels writes and a later one reads";
+  let description = [{
+    `%h = metate.intermediate "h" [#metate.dim<"n", 1 to 4096>, 16] by (%n) : memref<?x16xf32>`: %n is what the dim is in this launch. What it holds at first is not
+    defined. metate-plan-intermediates gives each its place (`offset`, in bytes) in one pool, so that arrays which are not needed at the same time share memory; all of
+    them together and the pool then have `total` bytes.
+    Constraint (U4): an array without gaps, with an extent for each dim in its shape, which is that of its type. (U5): stands directly in a kernel; names are used once, and
+    only metate.run uses the array.
+  }];
+  let arguments = (ins StrAttr:$name, ArrayAttr:$shape, Variadic<Index>:$extents, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$total);
+  let results = (outs AnyMemRef:$array);
+  let assemblyFormat = "$name $shape (`by` `(` $extents^ `)`)? (`offset` $offset^ `of` $total)? attr-dict `:` type($array)";
+  let hasVerifier = 1;
+}
+
 #endif

@@ -63,6 +63,9 @@ namespace metate {
 /// what the later stages add (cf, llvm). Nothing else, so that a context opens quickly.
 void registerDialects(mlir::DialectRegistry &registry);
 
+/// May it stand for an extent: a number, -1 for any, or a #metate.dim?
+bool isExtent(mlir::Attribute extent);
+
 /// The symbols that a host calls: entries of a module's interfaces, in their order.
 llvm::SmallVector<llvm::StringRef> entryNames(mlir::ModuleOp module);
 

@@ -47,9 +47,22 @@ static bool isArgumentScalar(Type type) {
   return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
 }
 
+bool metate::isExtent(Attribute extent) {
+  if (isa<DimAttr>(extent))
+    return true;
+  auto number = dyn_cast<IntegerAttr>(extent);
+  return number && number.getType().isInteger(64) && number.getInt() >= -1;
+}
+
+/// As C has them.
+static bool isPlainName(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name[0]) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
 LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                                    StringRef kind, Type type, ArrayRef<int64_t> element,
-                                   int64_t rank, int64_t access, int64_t flags) {
+                                   int64_t rank, int64_t access, int64_t flags, ArrayAttr shape) {
   auto wrong = [&](StringRef label) {
     return emitError() << label << " argument '" << name << "': ";
   };
@@ -72,6 +85,23 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          METATE_ACCESS_SORT | METATE_ACCESS_BEFORE)) ||
       (flags & ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT)))
     return wrong("(G5)") << "unknown bits in access " << access << " or flags " << flags;
+  if (shape && (!isArray || int64_t(shape.size() + element.size()) != rank ||
+                !llvm::all_of(shape, isExtent)))
+    return wrong("(G7)") << "expected a number or a #metate.dim for each of "
+                         << rank - int64_t(element.size()) << " dimensions, got " << shape;
+  return success();
+}
+
+LogicalResult DimAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                              int64_t min, int64_t max, int64_t multiple) {
+  if (!isPlainName(name))
+    return emitError() << "(G6) expected a dim's name of letters, digits and underscores, got '"
+                       << name << "'";
+  if (min < 0 || max < min || max > INT32_MAX || multiple < 1 || multiple > INT32_MAX ||
+      llvm::divideCeil(uint64_t(min), uint64_t(multiple)) * uint64_t(multiple) > uint64_t(max))
+    return emitError() << "(G6) dim '" << name << "': expected bounds with a multiple of "
+                       << multiple << " between them, at most 2^31 - 1, got " << min << " to "
+                       << max;
   return success();
 }
 
@@ -86,7 +116,7 @@ void InterfaceOp::build(OpBuilder &builder, OperationState &state, StringRef nam
 
 LogicalResult PoolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                                PoolKind, int64_t bytes, int64_t align, int64_t scale,
-                               ArrayRef<int64_t> factors, int64_t variant) {
+                               ArrayRef<int64_t> factors, int64_t variant, StringRef) {
   constexpr int64_t largestAlign = 4096; // a page: what hosts can give
   if (align < 1 || align > largestAlign || !llvm::isPowerOf2_64(uint64_t(align)) || bytes < 0 ||
       scale < 0 || variant < -1)
@@ -97,8 +127,7 @@ LogicalResult PoolAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
     return emitError() << "(B2) pool '" << name << "': expected at most "
                        << int(METATE_POOL_FACTORS) << " factors of a scale, got " << factors.size()
                        << " of " << scale;
-  if (name.empty() || llvm::isDigit(name[0]) ||
-      !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+  if (!isPlainName(name))
     return emitError() << "(B3) expected a pool's name of letters, digits and underscores, got '"
                        << name << "'";
   return success();
@@ -107,8 +136,10 @@ LogicalResult PoolAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 LogicalResult PoolOp::verify() {
   SmallVector<int64_t> slots(getFactors().size());
   if (failed(PoolAttr::verify([&] { return emitOpError("(Q1) "); }, getName(), getKind(),
-                              getBytes(), getAlign(), getScale(), slots, -1)))
+                              getBytes(), getAlign(), getScale(), slots, -1, "")))
     return failure();
+  if (int64_t(getOffset()) < 0 || getOffset() > getBytes())
+    return emitOpError("(Q1) expected an offset in the pool, got ") << getOffset();
   auto kernel = (*this)->getParentOfType<KernelOp>();
   for (Value factor : getFactors()) {
     auto argument = dyn_cast<BlockArgument>(factor);

@@ -234,16 +234,16 @@ def Metate_PoolOp : Metate_Op<"pool", [NoMemoryEffect, DeclareOpInterfaceMethods
   let summary = "the memory of a planned pool: the host's, for the time of the launch";
   let description = [{
     `%p = metate.pool "tile" worker bytes 64 align 64 scale 8 by (%n)`: 64 + 8 * %n bytes, for each worker his own. metate-plan-pools
-    gives pools their numbers (`index`) and the interface their list; operations of one name mean one pool. What it holds at first is not
+    gives pools their numbers (`index`) and the interface their list; operations of one name mean one pool, from `offset` bytes on. What it holds at first is not
     defined. Constraint (Q1): the sizes and the name are those of a #metate.pool. (Q2): factors are arguments of the kernel, of an integer type
     or index. (Q3): a worker's pool stands in a range, where it is his part, or directly in a kernel (behind metate-outline-tasks), where it is the parts of all.
   }];
   let arguments = (ins StrAttr:$name, Metate_PoolKind:$kind, I64Attr:$bytes, I64Attr:$align, DefaultValuedAttr<I64Attr, "0">:$scale,
-    Variadic<AnySignlessIntegerOrIndex>:$factors, OptionalAttr<I64Attr>:$index);
+    Variadic<AnySignlessIntegerOrIndex>:$factors, OptionalAttr<I64Attr>:$index, DefaultValuedAttr<I64Attr, "0">:$offset);
   let results = (outs Metate_BlockType:$block);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $name $kind `bytes` $bytes `align` $align (`scale` $scale^ `by` `(` $factors `:` type($factors) `)`)? (`index` $index^)? attr-dict
+    $name $kind `bytes` $bytes `align` $align (`scale` $scale^ `by` `(` $factors `:` type($factors) `)`)? (`index` $index^)? (`offset` $offset^)? attr-dict
   }];
 }
 

@@ -28,6 +28,16 @@ std::vector<WrittenArgument> frontend::argumentsOf(SourceModule &module, StringR
   return found;
 }
 
+void frontend::placePool(SourceModule &module, StringRef name, StringRef pool, StringRef memory) {
+  auto kernel = module.op().lookupSymbol<KernelOp>(name);
+  NamedAttrList places;
+  if (auto known = kernel->getAttrOfType<DictionaryAttr>(mark::places))
+    places = NamedAttrList(known);
+  Builder builder(kernel.getContext());
+  places.set(pool, builder.getStringAttr(memory));
+  kernel->setAttr(mark::places, places.getDictionary(kernel.getContext()));
+}
+
 void KernelBuilder::makeNode() {
   SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);
 }
@@ -48,6 +58,36 @@ Reference KernelBuilder::localResult(const DataType &type) {
         memref::CollapseShapeOp::create(builder, loc(), MemRefType::get({}, scalar), reference.base,
                                         ArrayRef<ReassociationIndices>());
   return reference;
+}
+
+KernelArray KernelBuilder::intermediate(StringRef name, const DataType &element,
+                                        ArrayRef<Attribute> shape) {
+  SmallVector<int64_t> extents;
+  SmallVector<Value> values;
+  Block &body = kernel.getBody().front();
+  for (Attribute extent : shape) {
+    auto number = dyn_cast<IntegerAttr>(extent);
+    extents.push_back(number ? number.getInt() : ShapedType::kDynamic);
+    for (auto [k, attributes] : llvm::enumerate(argumentAttributes)) {
+      auto own = cast<DictionaryAttr>(attributes).getAs<ArrayAttr>(mark::shape);
+      auto *at = own ? llvm::find(own, extent) : nullptr;
+      if (number || !own || at == own.end())
+        continue;
+      values.push_back(
+          memref::DimOp::create(builder, loc(), body.getArgument(k), int64_t(at - own.begin())));
+      break;
+    }
+  }
+  extents.append(element.shape.begin(), element.shape.end());
+  auto type = MemRefType::get(extents, registerType(context(), element.scalar));
+  if (values.size() != size_t(llvm::count_if(shape, llvm::IsaPred<DimAttr>))) {
+    problems.typeError("intermediate '" + name + "': a dim in its shape is no argument's");
+    return {};
+  }
+  auto made =
+      IntermediateOp::create(builder, loc(), type, builder.getStringAttr(name),
+                             builder.getArrayAttr(shape), values, IntegerAttr(), IntegerAttr());
+  return {made, element, unsigned(shape.size())};
 }
 
 /// What users call the members of a tree, where a kernel says it and the graph does not.

@@ -17,6 +17,9 @@ struct WrittenArgument {
 };
 /// In their order; none if the module has no such kernel.
 std::vector<WrittenArgument> argumentsOf(SourceModule &module, llvm::StringRef kernel);
+/// Of a kernel that is written: the memory that its pool of that name is to lie in.
+void placePool(SourceModule &module, llvm::StringRef kernel, llvm::StringRef pool,
+               llvm::StringRef memory);
 
 } // namespace metate::frontend
 

@@ -80,13 +80,18 @@ KernelValue KernelBuilder::valueArgument(StringRef name, const DataType &type) {
 }
 
 KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element, unsigned rank,
-                                         bool isContiguous) {
+                                         bool isContiguous, ArrayRef<Attribute> required) {
   SmallVector<NamedAttribute> attributes;
   addSign(builder, element.scalar, attributes);
   if (!element.isScalar())
     attributes.push_back(
         builder.getNamedAttr(mark::element, builder.getDenseI64ArrayAttr(element.shape)));
   SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
+  for (auto [k, extent] : llvm::enumerate(required))
+    if (auto number = dyn_cast<IntegerAttr>(extent); number && number.getInt() >= 0)
+      shape[k] = number.getInt();
+  if (!required.empty())
+    attributes.push_back(builder.getNamedAttr(mark::shape, builder.getArrayAttr(required)));
   shape.append(element.shape.begin(), element.shape.end());
   MemRefLayoutAttrInterface layout;
   if (!isContiguous && !shape.empty())
@@ -94,6 +99,12 @@ KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element
                                     SmallVector<int64_t>(shape.size(), ShapedType::kDynamic));
   auto type = MemRefType::get(shape, registerType(context(), element.scalar), layout);
   return {addArgument(name, type, attributes), element, rank};
+}
+
+Attribute KernelBuilder::extent(int64_t number) { return builder.getI64IntegerAttr(number); }
+
+Attribute KernelBuilder::dim(StringRef name, int64_t min, int64_t max, int64_t multiple) {
+  return DimAttr::get(context(), name, min, max, multiple);
 }
 
 KernelTree KernelBuilder::treeArgument(StringRef name, StringRef text) {

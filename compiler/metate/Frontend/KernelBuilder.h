@@ -91,7 +91,10 @@ public:
   void leaveCall();
   KernelValue valueArgument(llvm::StringRef name, const DataType &type);
   KernelArray arrayArgument(llvm::StringRef name, const DataType &element, unsigned rank,
-                            bool isContiguous);
+                            bool isContiguous, llvm::ArrayRef<mlir::Attribute> required = {});
+  /// What a dimension of an array must be, for arrayArgument: a number, -1 for any, or a named extent with bounds.
+  mlir::Attribute extent(int64_t number);
+  mlir::Attribute dim(llvm::StringRef name, int64_t min, int64_t max, int64_t multiple);
   KernelTree treeArgument(llvm::StringRef name, llvm::StringRef type);
   /// What users call a member of a tree in messages, and what its coordinates lack to be theirs.
   void nameMember(const KernelTree &tree, llvm::StringRef member, llvm::StringRef shown,
@@ -269,6 +272,9 @@ public:
   /// Room for what a kernel that is run accumulates or returns, and nobody reads.
   Reference localResult(const DataType &type);
   /// Runs a kernel of the module that makeNode was called on; operands: arguments and values of this one.
+  /// In a graph: an array of its own. Its dims are those of arguments.
+  KernelArray intermediate(llvm::StringRef name, const DataType &element,
+                           llvm::ArrayRef<mlir::Attribute> shape);
   void run(llvm::StringRef kernel, llvm::ArrayRef<mlir::Value> operands);
 
   //===-- Calls.cpp

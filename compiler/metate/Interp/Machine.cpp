@@ -34,6 +34,19 @@ Array &Machine::makeLocal(MemRefType type) {
   return array;
 }
 
+Array &Machine::makeRoom(StringRef name, ArrayRef<int64_t> shape, Type element) {
+  Array &array = locals.emplace_back();
+  array.name = name.str();
+  array.element = array.shown = element;
+  array.extents.assign(shape.begin(), shape.end());
+  array.strides = computeStrides(shape);
+  uint64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  for (int64_t extent : shape)
+    bytes *= uint64_t(extent);
+  array.memory = rooms.emplace_back(bytes + 1, uint8_t(0xff)).data();
+  return array;
+}
+
 void Machine::pass(Value value, Value argument, StringRef name) {
   if (isa<TreeType>(value.getType()))
     return bind(argument, &tree(value));

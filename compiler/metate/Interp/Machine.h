@@ -55,6 +55,8 @@ public:
   void pass(mlir::Value value, mlir::Value argument, llvm::StringRef name);
   /// A local array, alive until the iteration, of a parallel or a serial loop, ends.
   Array &makeLocal(mlir::MemRefType type);
+  /// An array in memory that is the machine's.
+  Array &makeRoom(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, mlir::Type element);
   size_t localCount() const { return locals.size(); }
   /// Ends all but the first `count` of them.
   void dropLocals(size_t count) { locals.resize(count); }
@@ -148,6 +150,7 @@ private:
   llvm::DenseMap<mlir::Value, Array *> arrays;
   llvm::DenseMap<mlir::Value, Tree *> trees;
   std::deque<Array> locals;
+  std::deque<std::vector<uint8_t>> rooms; // of graphs' own arrays, which several kernels see
   llvm::DenseMap<mlir::Value, std::unique_ptr<Array>> passed; ///< to kernels of a graph
   int32_t status = METATE_OK;
   bool isParallel = false;

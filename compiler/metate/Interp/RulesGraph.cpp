@@ -25,7 +25,21 @@ static void collapse(Machine &machine, memref::CollapseShapeOp op) {
   machine.pass(op.getSrc(), op.getResult(), "the returned value");
 }
 
+/// What is in it has no meaning until it is written: all bits are ones, which makes floats that are no numbers.
+static void intermediate(Machine &machine, IntermediateOp op) {
+  SmallVector<int64_t> shape(cast<MemRefType>(op.getArray().getType()).getShape());
+  unsigned dim = 0;
+  for (int64_t &extent : shape)
+    if (ShapedType::isDynamic(extent))
+      extent = int64_t(machine.integer(op.getExtents()[dim++]));
+  Type element = cast<MemRefType>(op.getArray().getType()).getElementType();
+  Array &array = machine.makeRoom(op.getName(), shape, element);
+  array.componentRank = unsigned(shape.size() - op.getShape().size());
+  machine.bind(op, &array);
+}
+
 void interp::addGraphRules(RuleTable &table) {
+  addRule<IntermediateOp, intermediate>(table);
   addRule<RunOp, run>(table);
   addRule<memref::CollapseShapeOp, collapse>(table);
 }

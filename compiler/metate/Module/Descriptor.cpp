@@ -60,8 +60,9 @@ private:
   Error addTypes();
   Error addType(StringRef name, TreeType type);
   Error addTexts();
-  void addKernel(InterfaceOp op);
+  Error addKernel(InterfaceOp op);
   void addPools(InterfaceOp op, metate_kernel_info &kernel);
+  Error addDims(InterfaceOp op, metate_kernel_info &kernel);
   Error addDerivatives();
   metate_argument_info makeArgument(ArgumentAttr argument);
   void addVariant(const Variant &variant);
@@ -79,6 +80,8 @@ private:
   std::vector<metate_text> texts;
   std::vector<metate_pool_info> pools;
   std::vector<metate_derivative_info> derivatives;
+  std::vector<metate_dim_info> dims;
+  std::vector<metate_place_info> places;
   std::string blobs;
   uint32_t typeOf(ArgumentAttr argument) const;
 
@@ -181,6 +184,35 @@ metate_argument_info DescriptorBuilder::makeArgument(ArgumentAttr argument) {
   return info;
 }
 
+/// What the dimensions of its arrays must be, and the dims among these, each where it stands first.
+Error DescriptorBuilder::addDims(InterfaceOp op, metate_kernel_info &kernel) {
+  size_t first = dims.size();
+  llvm::StringMap<DimAttr> known;
+  llvm::StringMap<uint32_t> numbers;
+  for (auto [number, attribute] : llvm::enumerate(op.getArguments())) {
+    ArrayAttr shape = cast<ArgumentAttr>(attribute).getShape();
+    metate_argument_info &argument = arguments[kernel.first_argument + number];
+    for (auto [k, extent] : llvm::enumerate(shape ? shape.getValue() : ArrayRef<Attribute>())) {
+      if (auto constant = dyn_cast<IntegerAttr>(extent)) {
+        argument.fixed[k] = constant.getInt();
+        continue;
+      }
+      auto dim = cast<DimAttr>(extent);
+      if (known.try_emplace(dim.getName(), dim).first->second != dim)
+        return llvm::createStringError("kernel '" + op.getSymName() + "': dim '" + dim.getName() +
+                                       "' means two things");
+      auto [at, isNew] = numbers.try_emplace(dim.getName(), uint32_t(dims.size() - first));
+      argument.fixed[k] = METATE_EXTENT_OF_DIM(at->second);
+      if (isNew)
+        dims.push_back({strings.add(dim.getName()), uint32_t(kernels.size()),
+                        argument.first_slot + 1 + uint32_t(k), 0, dim.getMin(), dim.getMax(),
+                        dim.getMultiple()});
+    }
+  }
+  kernel.first_dim = dims.size() > first ? uint32_t(first) : 0;
+  return Error::success();
+}
+
 /// Hash of the kernel's name and, for each argument, its name and its record without string and
 /// type numbers, and a tree's type hash: equal exactly when a caller's slots mean the same.
 uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
@@ -191,6 +223,12 @@ uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument
     copy.name = copy.type = 0;
     key += cast<ArgumentAttr>(attribute).getName().str() + '\0';
     key.append(reinterpret_cast<const char *>(&copy), sizeof copy);
+    if (ArrayAttr shape = cast<ArgumentAttr>(attribute).getShape())
+      for (Attribute extent : shape)
+        if (auto dim = dyn_cast<DimAttr>(extent)) {
+          const int64_t bounds[] = {dim.getMin(), dim.getMax(), dim.getMultiple()};
+          key.append(reinterpret_cast<const char *>(bounds), sizeof bounds);
+        }
     if (info.kind == METATE_ARGUMENT_TREE)
       key.append(blobs, types[info.type].offset + offsetof(metate_tree_type, hash), 16);
   }
@@ -214,12 +252,14 @@ void DescriptorBuilder::addPools(InterfaceOp op, metate_kernel_info &kernel) {
     info.scale = uint64_t(pool.getScale());
     std::fill(std::begin(info.factors), std::end(info.factors), METATE_NONE);
     llvm::copy(pool.getFactors(), info.factors);
+    if (!pool.getMemory().empty())
+      places.push_back({uint32_t(pools.size()), strings.add(pool.getMemory())});
     pools.push_back(info);
     ++kernel.pool_count;
   }
 }
 
-void DescriptorBuilder::addKernel(InterfaceOp op) {
+Error DescriptorBuilder::addKernel(InterfaceOp op) {
   metate_kernel_info kernel = {};
   kernel.name = strings.add(op.getSymName());
   kernel.flags =
@@ -239,6 +279,8 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
     kernel.slot_count += info.slot_count;
     arguments.push_back(info);
   }
+  if (Error error = addDims(op, kernel))
+    return error;
   if (kernel.argument_count && arguments.back().flags & METATE_ARGUMENT_RESULT)
     kernel.flags |= METATE_KERNEL_HAS_RESULT;
   if (auto location = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
@@ -251,6 +293,7 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
       signatureOf(op.getSymName(), ArrayRef(arguments).drop_front(kernel.first_argument),
                   op.getArguments().getValue());
   kernels.push_back(kernel);
+  return Error::success();
 }
 
 /// In the order that the format asks for, which is that of the kernels and not that of the operations.
@@ -297,12 +340,14 @@ static metate_table append(std::string &bytes, const std::vector<Record> &record
 
 std::string DescriptorBuilder::assemble() {
   uint32_t name = strings.add(module.getSymName().value_or("module")), made = strings.add(producer);
-  size_t tables =
-      llvm::alignTo(sizeof(metate_descriptor), 8) + types.size() * sizeof(metate_type_info) +
-      kernels.size() * sizeof(metate_kernel_info) +
-      arguments.size() * sizeof(metate_argument_info) +
-      variants.size() * sizeof(metate_variant_info) + texts.size() * sizeof(metate_text) +
-      pools.size() * sizeof(metate_pool_info) + derivatives.size() * sizeof(metate_derivative_info);
+  size_t tables = llvm::alignTo(sizeof(metate_descriptor), 8) +
+                  types.size() * sizeof(metate_type_info) +
+                  kernels.size() * sizeof(metate_kernel_info) +
+                  arguments.size() * sizeof(metate_argument_info) +
+                  variants.size() * sizeof(metate_variant_info) +
+                  texts.size() * sizeof(metate_text) + pools.size() * sizeof(metate_pool_info) +
+                  derivatives.size() * sizeof(metate_derivative_info) +
+                  dims.size() * sizeof(metate_dim_info) + places.size() * sizeof(metate_place_info);
   uint32_t blobBase = uint32_t(llvm::alignTo(tables, 8)),
            stringBase = uint32_t(blobBase + blobs.size());
   auto resolve = [&](auto &...numbers) { (Strings::resolve(numbers, stringBase), ...); };
@@ -321,6 +366,10 @@ std::string DescriptorBuilder::assemble() {
     resolve(text.file, text.text);
   for (metate_pool_info &pool : pools)
     resolve(pool.name);
+  for (metate_dim_info &dim : dims)
+    resolve(dim.name);
+  for (metate_place_info &place : places)
+    resolve(place.memory);
 
   metate_descriptor head = {};
   head.magic = METATE_DESCRIPTOR_MAGIC;
@@ -335,6 +384,8 @@ std::string DescriptorBuilder::assemble() {
   head.texts = append(bytes, texts);
   head.pools = append(bytes, pools);
   head.derivatives = append(bytes, derivatives);
+  head.dims = append(bytes, dims);
+  head.places = append(bytes, places);
   bytes.resize(blobBase);
   bytes += blobs;
   bytes += strings.bytes; // never empty: it holds the producer; so the last byte is a string's end
@@ -353,7 +404,8 @@ Expected<std::string> DescriptorBuilder::run(ArrayRef<Variant> given) {
   for (InterfaceOp op : module.getOps<InterfaceOp>()) {
     if (!names.insert(op.getSymName()).second)
       return llvm::createStringError("kernel name '" + op.getSymName() + "' is used twice");
-    addKernel(op);
+    if (Error error = addKernel(op))
+      return error;
   }
   if (Error error = addDerivatives())
     return error;

@@ -183,11 +183,11 @@ Error StaticModule::addTypes(uint32_t workers) {
 
 Error StaticModule::addParameters(StaticKernel &kernel) {
   llvm::StringSet<> taken;
-  auto add = [&](std::string wanted, unsigned argument, StaticParameter::Kind kind,
-                 unsigned along) {
+  auto add = [&](std::string wanted, unsigned argument, StaticParameter::Kind kind, unsigned along,
+                 int64_t required) {
     while (!taken.insert(wanted).second)
       wanted += "_";
-    kernel.parameters.push_back({wanted, "int64_t ", "", argument, kind, along});
+    kernel.parameters.push_back({wanted, "int64_t ", "", argument, kind, along, required});
   };
   // Arguments first, so that they keep their names; extents stand behind their own.
   std::vector<std::string> names;
@@ -226,13 +226,20 @@ Error StaticModule::addParameters(StaticKernel &kernel) {
     if (info.kind != METATE_ARGUMENT_NDARRAY)
       continue;
     bool member = text(info.name).contains('.') && !(info.flags & METATE_ARGUMENT_RESULT);
-    for (uint32_t k = 0; k < info.rank; ++k)
-      if (info.fixed[k] < 0)
-        add(names[number] + "_shape" + std::to_string(k), number, StaticParameter::Extent, k);
+    for (uint32_t k = 0; k < info.rank; ++k) {
+      if (info.fixed[k] == -1)
+        add(names[number] + "_shape" + std::to_string(k), number, StaticParameter::Extent, k, -1);
+      if (info.fixed[k] >= -1)
+        continue;
+      // One parameter for all extents that are the dim, where it stands first.
+      const metate_dim_info &dim = kernel.dims[METATE_EXTENT_OF_DIM(info.fixed[k])];
+      if (dim.slot == info.first_slot + 1 + k)
+        add(parameterName(text(dim.name)), number, StaticParameter::Extent, k, info.fixed[k]);
+    }
     // Members of an array of structs lie among one another.
     for (uint32_t k = 0; member && k < info.rank; ++k)
       if (info.fixed[k] < 0)
-        add(names[number] + "_stride" + std::to_string(k), number, StaticParameter::Stride, k);
+        add(names[number] + "_stride" + std::to_string(k), number, StaticParameter::Stride, k, -1);
   }
   return Error::success();
 }
@@ -240,6 +247,7 @@ Error StaticModule::addParameters(StaticKernel &kernel) {
 Error StaticModule::addKernels() {
   llvm::ArrayRef<metate_argument_info> arguments = table<metate_argument_info>(header().arguments);
   llvm::ArrayRef<metate_pool_info> pools = table<metate_pool_info>(header().pools);
+  llvm::ArrayRef<metate_dim_info> dims = table<metate_dim_info>(header().dims);
   for (const metate_kernel_info &info : table<metate_kernel_info>(header().kernels)) {
     if (info.flags & METATE_KERNEL_SLICE)
       break; // they stand last, and libmetate alone calls them
@@ -250,6 +258,9 @@ Error StaticModule::addKernels() {
     StaticKernel kernel{&info,
                         arguments.slice(info.first_argument, info.argument_count),
                         pools.slice(info.first_pool, info.pool_count),
+                        dims.drop_front(info.first_dim).take_while([&](const metate_dim_info &dim) {
+                          return dim.kernel == kernels.size();
+                        }),
                         name + "_" + own,
                         "__tvm_ffi_" + (form == StaticForm::Library ? own : name + "_" + own),
                         {},
@@ -282,6 +293,14 @@ Error StaticModule::addSessions() {
       return error;
   }
   return Error::success();
+}
+
+StringRef StaticModule::memoryOf(const metate_pool_info &pool) const {
+  llvm::ArrayRef<metate_pool_info> pools = table<metate_pool_info>(header().pools);
+  for (const metate_place_info &place : table<metate_place_info>(header().places))
+    if (&pools[place.pool] == &pool)
+      return text(place.memory);
+  return "";
 }
 
 Expected<StaticModule> StaticModule::get(StringRef descriptor, StaticForm form, uint32_t workers) {

@@ -28,7 +28,7 @@ namespace metate {
 struct StaticParameter {
   enum Kind {
     Itself, ///< the argument: a scalar, or an address
-    Extent, ///< of an array along `dimension`
+    Extent, ///< of an array along `dimension`, or of all that are one dim
     Stride  ///< of an array along `dimension`, in elements
   };
   std::string name;
@@ -37,6 +37,13 @@ struct StaticParameter {
   unsigned argument;  ///< of the kernel
   Kind kind = Itself;
   unsigned dimension = 0;
+  int64_t required = -1; ///< an extent's: METATE_EXTENT_OF_DIM of a dim
+
+  /// Is it the extent of that argument along that dimension?
+  bool isExtentOf(unsigned other, unsigned along, int64_t fixed) const {
+    return kind == Extent &&
+           (required < -1 ? required == fixed : argument == other && dimension == along);
+  }
 };
 
 /// What a program gets that has the module's code without opening a file.
@@ -53,6 +60,7 @@ struct StaticKernel {
   const metate_kernel_info *info;
   llvm::ArrayRef<metate_argument_info> arguments;
   llvm::ArrayRef<metate_pool_info> pools;
+  llvm::ArrayRef<metate_dim_info> dims;
   std::string direct; ///< symbol of the direct entry: MODULE_KERNEL
   std::string
       packed; ///< symbol of the packed entry: __tvm_ffi_MODULE_KERNEL, of a library __tvm_ffi_KERNEL
@@ -100,20 +108,19 @@ public:
   std::string moduleSymbol() const { return name + "_module"; }
   /// What the program's author wrote of a kernel; "" where that is nothing.
   llvm::StringRef documentation(const StaticKernel &kernel) const;
-
-private:
   template <typename Record> llvm::ArrayRef<Record> table(metate_table where) const {
     return {reinterpret_cast<const Record *>(descriptor.data() + where.offset), where.count};
   }
+  /// The memory that a pool is to lie in; empty: any.
+  llvm::StringRef memoryOf(const metate_pool_info &pool) const;
+
+private:
   llvm::Error addTypes(uint32_t workers);
   llvm::Error addKernels();
   llvm::Error addSessions();
   llvm::Error addParameters(StaticKernel &kernel);
   llvm::Error claim(const std::string &symbol, const std::string &of);
   std::vector<std::string> symbols;
-
-  friend std::string staticHeader(const StaticModule &module, llvm::ArrayRef<std::string> needs,
-                                  bool isBare);
 };
 
 /// C's type of one scalar in memory; half-sized floats are their bits.

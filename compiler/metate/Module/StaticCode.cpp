@@ -77,6 +77,7 @@ private:
   GlobalVariable *addModule(Constant *descriptor, ArrayRef<Function *> entries);
   void addReset(const StaticType &type, Constant *descriptor);
   void addDirect(const StaticKernel &kernel, Function *entry);
+  void checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Function *function);
   void addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
                  Constant *descriptor);
   void addText(const Twine &name, StringRef text);
@@ -203,11 +204,14 @@ void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *fu
       extents.back().push_back(ConstantInt::getSigned(i64, info.fixed[k]));
     strides.emplace_back(info.rank, nullptr);
   }
-  for (auto [number, parameter] : enumerate(kernel.parameters))
-    if (parameter.kind != StaticParameter::Itself)
-      (parameter.kind == StaticParameter::Extent
-           ? extents
-           : strides)[parameter.argument][parameter.dimension] = function->getArg(number);
+  for (auto [number, parameter] : enumerate(kernel.parameters)) {
+    if (parameter.kind == StaticParameter::Stride)
+      strides[parameter.argument][parameter.dimension] = function->getArg(number);
+    for (auto [argument, info] : enumerate(kernel.arguments))
+      for (uint32_t k = 0; k < info.rank; ++k)
+        if (parameter.isExtentOf(unsigned(argument), k, info.fixed[k]))
+          extents[argument][k] = function->getArg(number);
+  }
   for (auto [number, parameter] : enumerate(kernel.parameters)) {
     if (parameter.kind != StaticParameter::Itself)
       continue;
@@ -243,6 +247,37 @@ void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *fu
   }
 }
 
+/// What the code counts on: a dim that is none of its extents ends the call.
+void Writer::checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Function *function) {
+  Value *holds = builder.getTrue();
+  auto require = [&](CmpInst::Predicate predicate, Value *value, int64_t bound) {
+    Value *one = builder.CreateICmp(predicate, value, ConstantInt::getSigned(i64, bound));
+    holds = builder.CreateAnd(holds, one);
+  };
+  for (auto [number, parameter] : enumerate(kernel.parameters)) {
+    if (parameter.required >= -1)
+      continue;
+    const metate_dim_info &dim = kernel.dims[METATE_EXTENT_OF_DIM(parameter.required)];
+    Value *extent = function->getArg(number);
+    require(CmpInst::ICMP_SGE, extent, dim.min);
+    require(CmpInst::ICMP_SLE, extent, dim.max);
+    if (dim.multiple > 1)
+      require(CmpInst::ICMP_EQ,
+              builder.CreateZExt(builder.CreateURem(builder.CreateTrunc(extent, i32),
+                                                    ConstantInt::get(i32, dim.multiple)),
+                                 i64),
+              0);
+  }
+  if (kernel.dims.empty())
+    return;
+  BasicBlock *fails = BasicBlock::Create(context, "", function),
+             *goes = BasicBlock::Create(context, "", function);
+  builder.CreateCondBr(holds, goes, fails);
+  builder.SetInsertPoint(fails);
+  builder.CreateRet(ConstantInt::get(i32, METATE_E_INVALID_ARGUMENT));
+  builder.SetInsertPoint(goes);
+}
+
 void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
   SmallVector<Type *> types;
   for (const StaticParameter &parameter : kernel.parameters) {
@@ -256,6 +291,7 @@ void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
   IRBuilder<> builder(&function->getEntryBlock());
   Value *slots =
       builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
+  checkDims(builder, kernel, function);
   pack(builder, kernel, function, slots);
   unsigned last = function->arg_size();
   builder.CreateRet(

@@ -57,11 +57,13 @@ static void describeArray(llvm::raw_ostream &out, const StaticKernel &kernel,
   std::vector<std::string> shape, strides;
   for (uint32_t k = 0; k < info.rank; ++k)
     shape.push_back(std::to_string(info.fixed[k]));
-  for (const StaticParameter &other : kernel.parameters)
-    if (other.argument == parameter.argument && other.kind == StaticParameter::Extent)
-      shape[other.dimension] = other.name;
-    else if (other.argument == parameter.argument && other.kind == StaticParameter::Stride)
+  for (const StaticParameter &other : kernel.parameters) {
+    for (uint32_t k = 0; k < info.rank; ++k)
+      if (other.isExtentOf(parameter.argument, k, info.fixed[k]))
+        shape[k] = other.name;
+    if (other.argument == parameter.argument && other.kind == StaticParameter::Stride)
       strides.push_back(other.name);
+  }
   out << staticDtype(info.dtype) << " array [" << llvm::join(shape, ", ") << "]";
   if (strides.empty())
     out << ", row-major without gaps";
@@ -238,11 +240,33 @@ static std::string factorName(const StaticKernel &kernel, uint32_t slot) {
   unsigned dimension = slot - info.first_slot - 1;
   bool isArray = info.kind == METATE_ARGUMENT_NDARRAY;
   for (const StaticParameter &parameter : kernel.parameters)
-    if (parameter.argument == argument &&
-        (isArray ? parameter.kind == StaticParameter::Extent && parameter.dimension == dimension
-                 : parameter.kind == StaticParameter::Itself))
+    if (isArray ? parameter.isExtentOf(argument, dimension, info.fixed[dimension])
+                : parameter.argument == argument && parameter.kind == StaticParameter::Itself)
       return parameter.name;
   return std::to_string(info.fixed[dimension]);
+}
+
+/// Bounds as macros, so that arrays may be as large as they can ever be.
+static void writeDims(llvm::raw_ostream &out, const StaticModule &module,
+                      const StaticKernel &kernel) {
+  for (const metate_dim_info &dim : kernel.dims) {
+    std::string name = module.text(dim.name).str(), prefix = kernel.direct + "_" + name;
+    out << "/* " << name << ": what '" << module.text(kernel.info->name)
+        << "' takes as an extent; it returns 2 for any other. */\n#define " << prefix << "_MIN "
+        << dim.min << "\n#define " << prefix << "_MAX " << dim.max << "\n#define " << prefix
+        << "_MULTIPLE " << dim.multiple << "\n";
+  }
+}
+
+/// What the pools' sizes are at most, by pool; UINT64_MAX where nothing bounds them.
+static std::vector<uint64_t> largestPools(const StaticModule &module, const StaticKernel &kernel) {
+  std::vector<metate_slot> slots(kernel.info->slot_count);
+  metate_largest_slots(kernel.info, kernel.arguments.data(),
+                       module.table<metate_dim_info>(module.header().dims).data(), slots.data());
+  std::vector<uint64_t> bytes;
+  for (const metate_pool_info &pool : kernel.pools)
+    bytes.push_back(metate_pool_bytes(&pool, slots.data()));
+  return bytes;
 }
 
 /// Sizes as macros, so that memory may be an array: constant where the size is, else of the direct entry's
@@ -254,6 +278,7 @@ static void writePools(llvm::raw_ostream &out, const StaticModule &module,
   out << "\n/* Memory that '" << module.text(kernel.info->name)
       << "' plans: pools[k] is the address of pool k. */\n#define " << kernel.direct << "_POOLS "
       << kernel.pools.size() << "\n";
+  std::vector<uint64_t> largest = largestPools(module, kernel);
   for (auto [k, pool] : llvm::enumerate(kernel.pools)) {
     std::vector<std::string> parameters;
     std::string size = "UINT64_C(" + std::to_string(pool.scale) + ")";
@@ -280,6 +305,11 @@ static void writePools(llvm::raw_ostream &out, const StaticModule &module,
         << " */\n#define " << prefix << "_BYTES"
         << (parameters.empty() ? "" : "(" + llvm::join(parameters, ", ") + ")") << " " << size
         << "\n#define " << prefix << "_ALIGN " << pool.align << "\n";
+    StringRef memory = module.memoryOf(pool);
+    if (!memory.empty())
+      out << "#define " << prefix << "_MEMORY \"" << memory << "\"\n";
+    if (largest[k] != UINT64_MAX)
+      out << "#define " << prefix << "_BYTES_MAX UINT64_C(" << largest[k] << ")\n";
   }
 }
 
@@ -339,7 +369,8 @@ std::string metate::staticHeader(const StaticModule &module, llvm::ArrayRef<std:
     writeType(out, module, type);
   llvm::ArrayRef<metate_text> texts = module.table<metate_text>(module.header().texts);
   for (const StaticKernel &kernel : module.kernels)
-    writeKernel(out, module, kernel, module.types, texts), writePools(out, module, kernel);
+    writeKernel(out, module, kernel, module.types, texts), writeDims(out, module, kernel),
+        writePools(out, module, kernel);
   writeSessions(out, module);
   out << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return text;

@@ -60,7 +60,7 @@ static ArrayAttr joinPools(MLIRContext *context, ArrayRef<SmallVector<ArrayAttr>
       for (PoolAttr pool : pools[kernel].getAsRange<PoolAttr>())
         all.push_back(PoolAttr::get(context, pool.getName(), pool.getKind(), pool.getBytes(),
                                     pool.getAlign(), pool.getScale(), pool.getFactors(),
-                                    int64_t(variant)));
+                                    int64_t(variant), pool.getMemory()));
   return ArrayAttr::get(context, all);
 }
 

@@ -40,6 +40,7 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<KernelOp>(createExpandQuant());
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
+  passes.addNestedPass<KernelOp>(createUnifyExtents());
   if (!options.debug) // its checks stand in the condition
     passes.addNestedPass<KernelOp>(createUpliftWhile());
   // Before the loops over leaves are written out.
@@ -88,6 +89,8 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   }
   // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.
   passes.addNestedPass<KernelOp>(createCutLists());
+  // While kernels of graphs say what they do with arguments.
+  passes.addPass(createPlanIntermediates());
   passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());
   passes.addNestedPass<KernelOp>(createJoinMerges());

@@ -102,6 +102,31 @@ template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCas
   }
 };
 
+/// Of numbers in known ranges, such as extents that are a dim and variables of loops up to these: what does not wrap in 32 bits is
+/// the same in 64, whatever it is for.
+template <typename Op> struct WidenKnown : OpRewritePattern<arith::IndexCastOp> {
+  using OpRewritePattern<arith::IndexCastOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::IndexCastOp op, PatternRewriter &rewriter) const override {
+    auto arithmetic = op.getIn().getDefiningOp<Op>();
+    if (!op.getType().isIndex() || !arithmetic || !arithmetic.getType().isInteger(32))
+      return failure();
+    std::optional<IntegerRange> lhs = IntegerRange::of(arithmetic.getLhs()),
+                                rhs = IntegerRange::of(arithmetic.getRhs());
+    if (!lhs || !rhs)
+      return failure();
+    for (int64_t a : {lhs->least, lhs->greatest})
+      for (int64_t b : {rhs->least, rhs->greatest}) // ranges have 31 bits: nothing here wraps
+        if (int64_t end = std::is_same_v<Op, arith::MulIOp> ? a * b : a + b;
+            end < INT32_MIN || end > INT32_MAX)
+          return failure();
+    auto widen = [&](Value value) {
+      return arith::IndexCastOp::create(rewriter, op.getLoc(), rewriter.getIndexType(), value);
+    };
+    rewriter.replaceOpWithNewOp<Op>(op, widen(arithmetic.getLhs()), widen(arithmetic.getRhs()));
+    return success();
+  }
+};
+
 /// `%a << 3` is `%a * 8`: sums and products are what coordinates are recognised by.
 struct ShiftIsProduct : OpRewritePattern<arith::ShLIOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -142,8 +167,10 @@ struct DisjointOrIsSum : OpRewritePattern<arith::OrIOp> {
 struct FoldIndexCasts : metate::impl::FoldIndexCastsBase<FoldIndexCasts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum, WidenArithmetic<arith::AddIOp>,
-                 WidenArithmetic<arith::SubIOp>>(&getContext());
+    patterns
+        .add<FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum, WidenArithmetic<arith::AddIOp>,
+             WidenArithmetic<arith::SubIOp>, WidenKnown<arith::AddIOp>, WidenKnown<arith::MulIOp>>(
+            &getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
     arith::AddIOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

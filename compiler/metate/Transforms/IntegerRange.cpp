@@ -1,7 +1,9 @@
 //===- IntegerRange.cpp - least and greatest value of an integer -*- C++ -*-===//
 #include "metate/Transforms/IntegerRange.h"
-#include "metate/Transforms/LeafForm.h"
+#include "metate/Dialect/Metate.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -19,7 +21,41 @@ std::optional<ConstantIntRanges> metate::resultRange(Operation *op,
   return result;
 }
 
+/// The dim that an extent of a kernel's argument is, which the launch has checked.
+static DimAttr dimOf(Value value) {
+  auto op = value.getDefiningOp<memref::DimOp>();
+  auto array = op ? dyn_cast<BlockArgument>(op.getSource()) : BlockArgument();
+  auto kernel = array ? dyn_cast<KernelOp>(array.getOwner()->getParentOp()) : KernelOp();
+  std::optional<int64_t> axis = op ? op.getConstantIndex() : std::nullopt;
+  auto shape =
+      kernel ? kernel.getArgAttrOfType<ArrayAttr>(array.getArgNumber(), mark::shape) : ArrayAttr();
+  return shape && axis && *axis < int64_t(shape.size()) ? dyn_cast<DimAttr>(shape[*axis])
+                                                        : DimAttr();
+}
+
 using KnownRanges = llvm::DenseMap<Value, ConstantIntRanges>;
+
+static ConstantIntRanges rangeOf(Value value, KnownRanges &known);
+
+/// Of the variable of a loop: from the least lower bound to the greatest upper one.
+static std::optional<ConstantIntRanges> rangeOfVariable(Value value, KnownRanges &known) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *loop = argument ? argument.getOwner()->getParentOp() : nullptr;
+  Value lower, upper;
+  if (auto nest = dyn_cast_or_null<scf::ForOp>(loop); nest && nest.getInductionVar() == value) {
+    lower = nest.getLowerBound();
+    upper = nest.getUpperBound();
+  } else if (auto range = dyn_cast_or_null<RangeOp>(loop)) {
+    lower = range.getLower()[argument.getArgNumber()];
+    upper = range.getUpper()[argument.getArgNumber()];
+  } else {
+    return std::nullopt;
+  }
+  APInt least = rangeOf(lower, known).smin(), end = rangeOf(upper, known).smax();
+  if (end.isMaxSignedValue() || least.sge(end))
+    return std::nullopt;
+  return ConstantIntRanges::fromSigned(least, end - 1);
+}
 
 /// The range of a value of integer type; `known` keeps what was computed for this question.
 static ConstantIntRanges rangeOf(Value value, KnownRanges &known) {
@@ -30,9 +66,10 @@ static ConstantIntRanges rangeOf(Value value, KnownRanges &known) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) {
     range = ConstantIntRanges::constant(constant);
-  } else if (auto bounds = boundsOf(value); bounds && bounds->first < bounds->second) {
-    range = ConstantIntRanges::fromSigned(APInt(width, bounds->first, /*isSigned=*/true),
-                                          APInt(width, bounds->second - 1, /*isSigned=*/true));
+  } else if (auto variable = rangeOfVariable(value, known)) {
+    range = *variable;
+  } else if (DimAttr dim = dimOf(value)) {
+    range = ConstantIntRanges::fromSigned(APInt(width, dim.getMin()), APInt(width, dim.getMax()));
   } else if (Operation *op = value.getDefiningOp();
              op &&
              llvm::all_of(op->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); })) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Graph.h"
+#include "metate/Transforms/Arena.h"
 #include "metate/Transforms/LayoutPatterns.h"
 #include "metate/Transforms/OwnWords.h"
 #include "metate/Transforms/Passes.h"
@@ -56,8 +57,35 @@ private:
     });
   }
 
+  /// An array of the graph's own that is planned: its part of the pool.
+  static void flattenPlanned(RunOp run, IntermediateOp op, SmallVectorImpl<Value> &flat) {
+    OpBuilder builder(run);
+    Location loc = op.getLoc();
+    flat.push_back(PoolOp::create(builder, loc, BlockType::get(builder.getContext()),
+                                  "intermediates", PoolKind::Launch, *op.getTotal(), Arena::align,
+                                  /*scale=*/0, ValueRange(), IntegerAttr(), *op.getOffset()));
+    auto type = cast<MemRefType>(op.getArray().getType());
+    SmallVector<Value> extents, strides(type.getRank());
+    for (int64_t extent : type.getShape())
+      extents.push_back(ShapedType::isDynamic(extent)
+                            ? Value()
+                            : arith::ConstantIndexOp::create(builder, loc, extent).getResult());
+    unsigned dim = 0;
+    for (Value &extent : extents)
+      extent = extent ? extent : op.getExtents()[dim++];
+    Value stride = arith::ConstantIndexOp::create(builder, loc, 1);
+    for (int64_t k = type.getRank(); k-- > 0;) {
+      strides[k] = stride;
+      stride = builder.createOrFold<arith::MulIOp>(loc, stride, extents[k]);
+    }
+    llvm::append_range(flat, extents);
+    llvm::append_range(flat, strides);
+  }
+
   /// An array of the graph's own: its address, its extents and strides.
   static void flattenOwn(RunOp run, Value array, SmallVectorImpl<Value> &flat) {
+    if (auto op = array.getDefiningOp<IntermediateOp>())
+      return flattenPlanned(run, op, flat);
     OpBuilder builder(run);
     auto collapsed = array.getDefiningOp<memref::CollapseShapeOp>();
     Value room = collapsed ? collapsed.getSrc() : array;
@@ -88,6 +116,9 @@ private:
       }
       run->setOperands(flat);
     });
+    for (IntermediateOp op :
+         llvm::make_early_inc_range(layout.kernel.getBody().getOps<IntermediateOp>()))
+      op.erase();
   }
 
   static LogicalResult lowerCells(KernelLayout &layout) {

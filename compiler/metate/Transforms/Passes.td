@@ -486,6 +486,24 @@ def RecordInterfaces : Metate_Pass<"metate-record-interfaces"> {
   }];
 }
 
+def UnifyExtents : Metate_Pass<"metate-unify-extents", "::metate::KernelOp"> {
+  let summary = "extents of a kernel's arrays that are one dim are one value";
+  let description = [{
+    Before, where both arrays have `metate.shape = [#metate.dim<"n", 1 to 64>]`: `memref.dim %x, 0; memref.dim %y, 0`; after: `memref.dim %x, 0` twice, which are one. The launch
+    has checked it.
+  }];
+  let statistics = [Statistic<"unified", "unified", "extents taken from another array">];
+}
+
+def PlanIntermediates : Metate_Pass<"metate-plan-intermediates", "::mlir::ModuleOp"> {
+  let summary = "a graph's own arrays have places in one pool; those that are not needed at once share memory";
+  let description = [{
+    Before: `%h = metate.intermediate "h" [1024] : memref<1024xf32>; metate.run @g.0.a(%x, %h)`; after: the same with `offset 0 of 4096`. An array is needed from the first
+    run that is given it to the last one, and in the whole of a loop around one of these. Dims count with their maximum. One that is read before it is written
+    is an error.
+  }];
+}
+
 def LowerLayout : Metate_Pass<"metate-lower-layout"> {
   let summary = "trees and arrays become bytes at offsets of a block";
   let description = [{

@@ -31,7 +31,9 @@ namespace {
 class PoolPlan {
 public:
   LogicalResult add(PoolOp op);
-  ArrayAttr list(MLIRContext *context) const;
+  /// `places`: the memories of pools by their names, or null.
+  ArrayAttr list(MLIRContext *context, DictionaryAttr places) const;
+  bool has(StringRef name) const { return pools.contains(name); }
 
 private:
   struct Entry {
@@ -65,14 +67,27 @@ LogicalResult PoolPlan::add(PoolOp op) {
   return success();
 }
 
-ArrayAttr PoolPlan::list(MLIRContext *context) const {
+ArrayAttr PoolPlan::list(MLIRContext *context, DictionaryAttr places) const {
   SmallVector<Attribute> attributes;
   for (const auto &[name, entry] : pools) {
     PoolOp op = entry.first;
+    auto memory = places ? places.getAs<StringAttr>(name) : StringAttr();
     attributes.push_back(PoolAttr::get(context, name, op.getKind(), entry.bytes, entry.align,
-                                       op.getScale(), entry.factors, /*variant=*/-1));
+                                       op.getScale(), entry.factors, /*variant=*/-1,
+                                       memory ? memory.getValue() : ""));
   }
   return attributes.empty() ? ArrayAttr() : ArrayAttr::get(context, attributes);
+}
+
+/// Whoever says where a pool is to lie means one that there is.
+static LogicalResult checkPlaces(KernelOp kernel, InterfaceOp interface, const PoolPlan &plan,
+                                 DictionaryAttr places) {
+  for (NamedAttribute place : places)
+    if (!plan.has(place.getName()))
+      return kernel.emitError() << "kernel '" << interface.getSymName()
+                                << "': place: it has no pool " << place.getName()
+                                << " that could lie in " << place.getValue();
+  return success();
 }
 
 /// Operations of one pool are then told its size, which is one.
@@ -83,7 +98,10 @@ static LogicalResult planKernel(KernelOp kernel, InterfaceOp interface) {
   for (PoolOp op : ops)
     if (failed(plan.add(op)))
       return failure();
-  ArrayAttr list = plan.list(kernel.getContext());
+  auto places = kernel->getAttrOfType<DictionaryAttr>(mark::places);
+  if (places && failed(checkPlaces(kernel, interface, plan, places)))
+    return failure();
+  ArrayAttr list = plan.list(kernel.getContext(), places);
   for (PoolOp op : ops) {
     auto pool = cast<PoolAttr>(list[*op.getIndex()]);
     op.setBytes(pool.getBytes());

@@ -18,6 +18,7 @@ static ArgumentAttr argumentOf(KernelOp kernel, unsigned number) {
   auto sign = kernel.getArgAttrOfType<TypeAttr>(number, mark::type);
   auto element = kernel.getArgAttrOfType<DenseI64ArrayAttr>(number, mark::element);
   auto access = kernel.getArgAttrOfType<IntegerAttr>(number, mark::access);
+  auto required = kernel.getArgAttrOfType<ArrayAttr>(number, mark::shape);
   int64_t accesses = access ? access.getInt() : 0;
   if (kernel.getArgAttr(number, mark::before))
     accesses |= METATE_ACCESS_BEFORE;
@@ -25,7 +26,7 @@ static ArgumentAttr argumentOf(KernelOp kernel, unsigned number) {
   auto make = [&](StringRef kind, Type scalar, ArrayRef<int64_t> shape, int64_t rank,
                   int64_t flags) {
     return ArgumentAttr::get(kernel.getContext(), text, kind, sign ? sign.getValue() : scalar,
-                             shape, rank, accesses, flags);
+                             shape, rank, accesses, flags, required);
   };
   if (isa<TreeType>(type))
     return make("tree", type, {}, 0, 0);

@@ -15,6 +15,7 @@ from metate_native import _compiler
 
 from .. import value_types as _types
 from ..context import STEP
+from ..dim import native_shape
 from ..dtypes import scalar_of
 from ..errors import CompilationError
 from .annotations import leaf_types
@@ -22,7 +23,15 @@ from .graph_parts import Number, Repeat, Run, Taken, numbers_of, runs_of
 from .native import native_type
 from .options import FrontendOptions
 from .requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, Requirements
-from .specialize import ArrayParameter, StaticParameter, StructArrayParameter, TreeParameter, ValueParameter, annotation_of
+from .specialize import (
+    ArrayParameter,
+    StaticParameter,
+    StructArrayParameter,
+    TreeParameter,
+    ValueParameter,
+    annotation_of,
+    array_of,
+)
 from .walker import Walker
 
 RANDOM = "random_seed"  # the name of the hidden argument that random numbers come from
@@ -46,6 +55,7 @@ class GraphWriter:
         source: of the graph: name, file, first_line.
         languages: the front end's options for a kernel with options of its own.
         parameters: what each of the graph's parameters is specialised on, by name.
+        intermediates: the types of the graph's own arrays, by name.
         words: makes, of the numbers of the runs that use random numbers, what gives a launch their word.
     """
 
@@ -57,10 +67,14 @@ class GraphWriter:
         may_alias: bool,
         parameters: dict,
         words: Callable[[tuple[int, ...]], Callable],
+        intermediates: dict,
     ):
         self._module, self._source, self._languages, self._options = module, source, languages, languages({})
         self._may_alias, self._parameters, self._words = may_alias, parameters, words
         self._numbers = {name: number for number, name in enumerate(parameters)}
+        self._intermediates = {
+            name: array_of(one._replace(contiguous=True), self._options) for name, one in intermediates.items()
+        }
         self._written = {}  # what a kernel was written for -> _Written
         self._runs = {}  # id of a Run -> _Written
         self._trees = {}  # id of a tree -> (name, number of the hidden argument)
@@ -92,6 +106,8 @@ class GraphWriter:
             for name, parameter in self._parameters.items():
                 self._declare(name, parameter)
             self._declare_hidden(tuple(sorted(random)))
+            for name, one in self._intermediates.items():
+                self._natives[name] = builder.intermediate(name, native_type(one.element), native_shape(one.shape))
             self._write_steps(steps)
             builder.finish()
         except BaseException:
@@ -121,14 +137,14 @@ class GraphWriter:
         annotation = annotation_of(run.source, name)
         if isinstance(given, Number):
             return _number_parameter(annotation, self._options)
-        parameter = self._parameters[given.name]
+        parameter = self._intermediates.get(given.name) or self._parameters[given.name]
         if isinstance(parameter, (ArrayParameter, StructArrayParameter)):
             return parameter._replace(boundary=getattr(annotation, "boundary", "unsafe"))
         return parameter
 
     def _adopt(self, run, symbol, specialised, needed):
         """Makes what a kernel requires what the graph requires."""
-        roots = [self._numbers[given.name] if isinstance(given, Taken) else None for given in run.given.values()]
+        roots = [self._numbers.get(given.name) if isinstance(given, Taken) else None for given in run.given.values()]
         values = [p.value if isinstance(p, StaticParameter) else None for p in specialised.values()]
         own, requirements = lambda path: _moved(path, roots), self.requirements
         for guard in needed.guards:
@@ -178,11 +194,13 @@ class GraphWriter:
         if isinstance(parameter, TreeParameter):
             natives[name] = builder.tree_argument(name, str(parameter.type))
         elif isinstance(parameter, ArrayParameter):
-            natives[name] = builder.array_argument(name, native_type(parameter.element), parameter.ndim, parameter.contiguous)
+            element, shape = native_type(parameter.element), native_shape(parameter.shape)
+            natives[name] = builder.array_argument(name, element, parameter.ndim, parameter.contiguous, shape)
         elif isinstance(parameter, StructArrayParameter):
+            shape = native_shape(parameter.shape)
             for (path, leaf), contiguous in zip(leaf_types(parameter.type), parameter.contiguous):
                 full = f"{name}.{path}"
-                natives[full] = builder.array_argument(full, native_type(leaf), parameter.ndim, contiguous)
+                natives[full] = builder.array_argument(full, native_type(leaf), parameter.ndim, contiguous, shape)
         elif isinstance(parameter.type, _types.StructType):
             for path, leaf in leaf_types(parameter.type):
                 natives[f"{name}.{path}"] = builder.value_argument(f"{name}.{path}", native_type(leaf))

@@ -11,6 +11,7 @@ import dataclasses
 
 from .. import value_types as _types
 from ..argument_packs import ArgPackType
+from ..dim import native_shape
 from ..triplets import TripletsType
 from . import handles, structs
 from .annotations import is_tuple_annotation, tuple_annotation
@@ -90,7 +91,8 @@ class Interface:
         return leaf(name, parameter.type)
 
     def _array(self, name, element, ndim, contiguous, parameter, node):
-        native = self.walk.emit(node, self.builder.array_argument, name, element, ndim, contiguous)
+        shape = native_shape(parameter.shape)
+        native = self.walk.emit(node, self.builder.array_argument, name, element, ndim, contiguous, shape)
         return handles.ArrayHandle(native, name, parameter.boundary == "clamp")
 
     def _struct_array(self, name, parameter, node, number):

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import value_types as _types
 from ..argument_kinds import lies_on_cuda
+from ..dim import Dim, shape_text
 from ..dtypes import scalar_of
 from ..errors import ArrayError_
 from ..lazy_numpy import is_array
@@ -33,13 +34,14 @@ class ValueParameter(Record):
 
 class ArrayParameter(Record):
     """An array: element type, dimensions without the element's, and whether it has no gaps; of its gradient ("grad") and its
-    dual, where it has these, (kind, has no gaps)."""
+    dual, where it has these, (kind, has no gaps); what its dimensions must be, where the annotation says it."""
 
     element: Any
     ndim: int
     contiguous: bool
     boundary: str = "unsafe"
     partners: tuple[tuple[str, bool], ...] = ()
+    shape: tuple[Any, ...] | None = None
 
     def with_partners(self, annotation, argument, describe_array):
         """The same with the partners of an argument of the package's, unless the annotation makes it a constant."""
@@ -63,6 +65,7 @@ class StructArrayParameter(Record):
     contiguous: tuple[bool, ...]
     boundary: str = "unsafe"
     partners: tuple[tuple[tuple[str, bool], ...], ...] = ()
+    shape: tuple[Any, ...] | None = None
 
     def with_partners(self, annotation, argument, describe_array):
         """As of arrays of values."""
@@ -139,6 +142,19 @@ def check_annotations(source):
                 nodes[name].annotation or nodes[name],
                 _annotation_hint(annotation),
             )
+    _check_dims(source, nodes)
+
+
+def _check_dims(source, nodes):
+    """Raises where one name stands for two Dims."""
+    known = {}
+    for name in source.parameters:
+        for extent in getattr(annotation_of(source, name), "shape", None) or ():
+            if not isinstance(extent, Dim) or known.setdefault(extent.name, (extent, name))[0] == extent:
+                continue
+            other, where = known[extent.name]
+            text = f"parameter '{name}': dim '{extent.name}' means two things: {extent!r}, and {other!r} of parameter '{where}'"
+            raise located("type", text, source, nodes[name].annotation or nodes[name])
 
 
 def _is_annotation(annotation):
@@ -170,7 +186,8 @@ def _completes(given, annotation) -> bool:
     """Is it an array type that says all there is to say, and what `annotation` says already?"""
     if not isinstance(given, _types.NDArrayType) or not _fixed(given):
         return False
-    return annotation.dtype in (None, given.dtype) and annotation.ndim in (None, given.ndim)
+    same = annotation.dtype in (None, given.dtype) and annotation.ndim in (None, given.ndim)
+    return same and annotation.shape in (None, given.shape)
 
 
 def from_annotations(source, options, template_args=None):
@@ -216,13 +233,19 @@ def from_annotations(source, options, template_args=None):
             element, contiguous = scalar_of(annotation.dtype, options), bool(annotation.contiguous)
             if isinstance(element, _types.StructType):  # a struct's members lie between each other
                 contiguous = tuple(False for _ in leaf_types(element))
-            parameter = _array_parameter(element, annotation.ndim, contiguous, annotation.boundary)
+            parameter = _array_parameter(element, annotation.ndim, contiguous, annotation.boundary, annotation.shape)
             if annotation.needs_grad and isinstance(parameter, ArrayParameter):
                 parameter = parameter._replace(partners=(("grad", contiguous),))
             found[name] = parameter
         else:
             found[name] = _by_type(annotation, options)
     return found
+
+
+def array_of(annotation, options):
+    """What an array type that says all there is to say is specialised on."""
+    element, contiguous = scalar_of(annotation.dtype, options), bool(annotation.contiguous)
+    return _array_parameter(element, annotation.ndim, contiguous, annotation.boundary, annotation.shape)
 
 
 def _by_type(annotation, options):
@@ -267,10 +290,10 @@ def _template(argument, describe_array, tree_type_of):
     return StaticParameter(argument)
 
 
-def _array_parameter(element, ndim, contiguous, boundary):
+def _array_parameter(element, ndim, contiguous, boundary, shape=None):
     if isinstance(element, _types.StructType):
-        return StructArrayParameter(element, ndim, contiguous, boundary)
-    return ArrayParameter(element, ndim, bool(contiguous), boundary)
+        return StructArrayParameter(element, ndim, contiguous, boundary, shape=shape)
+    return ArrayParameter(element, ndim, bool(contiguous), boundary, shape=shape)
 
 
 def _array(name, annotation, argument, describe_array, options):
@@ -295,7 +318,7 @@ def _array(name, annotation, argument, describe_array, options):
         raise TypeError(f"argument '{name}': expected a row-major array without gaps, got one with strides")
     if annotation.contiguous is False:
         contiguous = tuple(False for _ in contiguous) if isinstance(contiguous, tuple) else False
-    return _array_parameter(element, len(shape), contiguous, annotation.boundary)
+    return _array_parameter(element, len(shape), contiguous, annotation.boundary, annotation.shape)
 
 
 def _builder_mismatch(is_builder, argument):
@@ -351,8 +374,9 @@ def element_is_the_arguments(source, parameters) -> list[bool]:
 
 def text_of(parameter) -> str:
     """A parameter of a specialisation as signatures show it."""
-    if isinstance(parameter, StructArrayParameter):
-        return f"{parameter.type!r}[{', '.join(':' * parameter.ndim)}]"
-    if isinstance(parameter, ArrayParameter):
-        return f"{parameter.element!r}[{', '.join(':' * parameter.ndim)}]" + ("" if parameter.contiguous else " strided")
+    if isinstance(parameter, (ArrayParameter, StructArrayParameter)):
+        extents = shape_text(parameter.shape or (None,) * parameter.ndim)
+        if isinstance(parameter, StructArrayParameter):
+            return f"{parameter.type!r}[{extents}]"
+        return f"{parameter.element!r}[{extents}]" + ("" if parameter.contiguous else " strided")
     return parameter.text if isinstance(parameter, StaticParameter) else repr(parameter.type)

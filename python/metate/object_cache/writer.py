@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import value_types as _types
 from ..argument_packs import ArgPackType
+from ..dim import Dim
 from ..errors import TreeError
 from ..frontend import keys
 from ..frontend.function import Function, Template
@@ -187,7 +188,7 @@ class ValueWriter(ABC):
 # Kinds of things, the special before the general -> how they are written.
 _KINDS: tuple[tuple[Any, str], ...] = (
     (enum.Enum, "_enumerator"),
-    ((_types.DType, QuantType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember), "_by_its_text"),
+    ((_types.DType, QuantType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember, Dim), "_by_its_text"),
     ((_types.VectorType, _types.MatrixType), "_vector_type"),
     (_types.StructType, "_struct_type"),
     (ArgPackType, "_pack_type"),

@@ -58,3 +58,38 @@ metate.kernel @g(%v: f32, %c: i1) {
   }
   metate.return
 }
+
+// -----
+
+metate.kernel @g(%n: index) {
+  // expected-error @below {{(U4) expected an array without gaps of the shape}}
+  %a = metate.intermediate "a" [#metate.dim<"n", 1 to 9>] : memref<?xf32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @g() {
+  // expected-error @below {{(U4) expected an array without gaps of the shape}}
+  %a = metate.intermediate "a" [4] : memref<5xf32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @g() {
+  %a = metate.intermediate "a" [4] : memref<4xf32>
+  // expected-error @below {{(U5) expected a name that no other intermediate has, got 'a'}}
+  %b = metate.intermediate "a" [5] : memref<5xf32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @g() {
+  %zero = arith.constant 0 : index
+  // expected-error @below {{(U5) expected to stand directly in a kernel, and to be used by runs}}
+  %a = metate.intermediate "a" [4] : memref<4xf32>
+  %v = memref.load %a[%zero] : memref<4xf32>
+  metate.return
+}

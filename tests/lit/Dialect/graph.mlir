@@ -21,5 +21,7 @@ metate.kernel @g(%x: memref<?xf32>, %y: memref<?xf32, strided<[?]>>, %v: f32, %n
     // CHECK: metate.run @g.0.add(%{{.*}}, %{{.*}}) : memref<?xf32, strided<[?]>>, f32
     metate.run @g.0.add(%y, %v) : memref<?xf32, strided<[?]>>, f32
   }
+  // CHECK: %[[H:.*]] = metate.intermediate "h" [#metate.dim<"n", 1 to 64 by 8>, 16] by(%{{.*}}) : memref<?x16x3xf32>
+  %h = metate.intermediate "h" [#metate.dim<"n", 1 to 64 by 8>, 16] by (%n) : memref<?x16x3xf32>
   metate.return
 }

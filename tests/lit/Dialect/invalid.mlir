@@ -924,3 +924,22 @@ metate.kernel @exchanged(%a: memref<?xi32>, %x: i32, %y: i32) {
   memref.store %v, %a[%c0] : memref<?xi32>
   metate.return
 }
+
+// -----
+
+// expected-error @below {{(G6) dim 'n': expected bounds with a multiple of 8 between them, at most 2^31 - 1, got 9 to 15}}
+metate.kernel @k(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 9 to 15 by 8>]}) {
+  metate.return
+}
+
+// -----
+
+// expected-error @below {{(G6) expected a dim's name of letters, digits and underscores, got 'a b'}}
+metate.kernel @k(%x: memref<?xf32> {metate.shape = [#metate.dim<"a b", 0 to 15>]}) {
+  metate.return
+}
+
+// -----
+
+// expected-error @below {{(G7) argument 'x': expected a number or a #metate.dim for each of 2 dimensions, got [4]}}
+metate.interface @k entry "k" tasks 0 [#metate.argument<"x", "ndarray", f32 rank = 2 shape = [4]>]

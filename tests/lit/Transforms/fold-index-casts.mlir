@@ -65,3 +65,40 @@ metate.kernel @checked(%x: memref<?xf32>, %n: index) {
   }
   metate.return
 }
+
+// The product of extents that are dims, and of a loop up to one, fits 32 bits where their bounds say so.
+// CHECK-LABEL: metate.kernel @bounded
+// CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[ROW]]]
+metate.kernel @bounded(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 1 to 4096>]}, %y: memref<?xf32> {metate.shape = [#metate.dim<"m", 0 to 1000 by 8>]}, %a: f32) {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %m = memref.dim %y, %zero : memref<?xf32>
+  %m32 = arith.index_cast %m : index to i32
+  metate.range (%i) = (%zero) to (%n) {
+    %i32 = arith.index_cast %i : index to i32
+    %row = arith.muli %i32, %m32 : i32
+    %at = arith.index_cast %row : i32 to index
+    memref.store %a, %x[%at] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// One that may be larger stays.
+// CHECK-LABEL: metate.kernel @large
+// CHECK: arith.muli %{{.*}}, %{{.*}} : i32
+metate.kernel @large(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 1 to 65536>]}, %y: memref<?xf32> {metate.shape = [#metate.dim<"m", 0 to 65536>]}, %a: f32) {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %m = memref.dim %y, %zero : memref<?xf32>
+  %m32 = arith.index_cast %m : index to i32
+  metate.range (%i) = (%zero) to (%n) {
+    %i32 = arith.index_cast %i : index to i32
+    %row = arith.muli %i32, %m32 : i32
+    %at = arith.index_cast %row : i32 to index
+    memref.store %a, %x[%at] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}

@@ -49,7 +49,7 @@ struct BytesTarget : Target {
     if (name() == "bytes-frame") // keeps in memory what others have in registers
       for (InterfaceOp interface : module.getOps<InterfaceOp>())
         interface.setPoolsAttr(builder.getArrayAttr(
-            PoolAttr::get(builder.getContext(), "frame", PoolKind::Launch, 64, 16, 0, {}, -1)));
+            PoolAttr::get(builder.getContext(), "frame", PoolKind::Launch, 64, 16, 0, {}, -1, "")));
     if (name() == "bytes-text")
       TextOp::create(builder, module.getLoc(), 0, "k.py", 1, 1, "a text of one target alone");
     mlir::Attribute object = builder.getDenseI8ArrayAttr({'c', 'o', 'd', 'e'});

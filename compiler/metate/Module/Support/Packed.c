@@ -90,6 +90,39 @@ static int nests(uint32_t rank, const int64_t *shape, const int64_t *strides) {
   return 1;
 }
 
+/* An extent that is a dim's: within its bounds, and what it is where the dim stands first. */
+static int32_t check_dim(const call *at, uint32_t index, uint32_t k) {
+  const metate_argument_info *info = &at->infos[index];
+  const metate_dim_info *dim =
+      (const metate_dim_info *)(const void *)((const char *)at->head + at->head->dims.offset) +
+      at->kernel->first_dim + METATE_EXTENT_OF_DIM(info->fixed[k]);
+  int64_t extent = at->slots[info->first_slot + 1 + k].i, first = at->slots[dim->slot].i;
+  int holds = metate_dim_holds(dim, extent);
+  if (holds && extent == first)
+    return 0;
+  text message = {.used = 0};
+  put_where(&message, at, index);
+  put(&message, "dimension ");
+  put_unsigned(&message, k);
+  put(&message, " (");
+  put(&message, string_of(at, dim->name));
+  put(&message, "): expected ");
+  put_signed(&message, holds ? first : dim->min);
+  if (holds)
+    put(&message, ", as the first dimension of that name");
+  if (!holds) {
+    put(&message, " to ");
+    put_signed(&message, dim->max);
+  }
+  if (!holds && dim->multiple > 1) {
+    put(&message, ", a multiple of ");
+    put_signed(&message, dim->multiple);
+  }
+  put(&message, ", got ");
+  put_signed(&message, extent);
+  return raise_error("ValueError", &message);
+}
+
 static int32_t pack_array(const call *at, uint32_t index, const metate_ffi_any *value) {
   const metate_argument_info *info = &at->infos[index];
   metate_slot *slots = &at->slots[info->first_slot];
@@ -106,6 +139,9 @@ static int32_t pack_array(const call *at, uint32_t index, const metate_ffi_any *
     slots[1 + info->rank + k].i = stride;
     dense *= tensor->shape[k];
   }
+  for (uint32_t k = 0; k < info->rank; ++k)
+    if (info->fixed[k] < -1 && check_dim(at, index, k))
+      return -1;
   if (gaps && (info->flags & METATE_ARGUMENT_CONTIGUOUS))
     return fail_value(at, index, "expected row-major strides without gaps: pass a contiguous copy");
   if (gaps && !nests(info->rank, &slots[1].i, &slots[1 + info->rank].i))

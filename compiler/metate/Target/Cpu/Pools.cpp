@@ -41,7 +41,12 @@ bool KernelMapping::mapPools(Code &code, ArrayRef<unsigned> slots) {
     Value place = LLVM::GEPOp::create(
         code.builder, code.loc, code.pointer(), code.pointer(), entry.getArgument(1),
         ArrayRef<LLVM::GEPArg>{int32_t(*pool.getIndex())}, LLVM::GEPNoWrapFlags::inbounds);
-    Value address = fromLLVM(code, code.load(code.pointer(), place, 0), pool.getType());
+    Value start = code.load(code.pointer(), place, 0);
+    if (pool.getOffset())
+      start = LLVM::GEPOp::create(
+          code.builder, code.loc, code.pointer(), code.builder.getI8Type(), start,
+          ArrayRef<LLVM::GEPArg>{code.constant(int64_t(pool.getOffset()), 64)});
+    Value address = fromLLVM(code, start, pool.getType());
     isPerWorker |= pool.getKind() == PoolKind::Worker;
     for (Operation *user : llvm::make_early_inc_range(pool->getUsers()))
       if (auto bytes = dyn_cast<PoolBytesOp>(user)) {

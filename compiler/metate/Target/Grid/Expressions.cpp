@@ -107,6 +107,10 @@ bool Expressions::add(Value value, Steps &steps) const {
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant)))
     return addConstant(constant, steps);
+  if (auto place = places.find(value); place != places.end()) { // a part of a graph's pool
+    steps.push_back({METATE_GRID_FRAME_AT, place->second});
+    return true;
+  }
   if (auto address = dyn_cast<memref::ExtractAlignedPointerAsIndexOp>(op)) {
     auto place = places.find(address.getSource());
     if (place == places.end())

@@ -26,6 +26,8 @@ public:
 
   LogicalResult run() {
     placeArrays();
+    if (failed(placeIntermediates()))
+      return failure();
     SmallVector<Operation *> rest;
     for (Operation &op : llvm::make_early_inc_range(graph.getBody().front())) {
       if (!isNode(&op) && !isNothing(&op)) {
@@ -69,6 +71,26 @@ private:
       made.frameBytes = uint32_t(llvm::alignTo(made.frameBytes + bytes, 64));
       made.flags |= METATE_GRID_FRAME;
     });
+  }
+
+  /// The graph's pool is a part of the frame, which is the device's as the pool would be: the interface has it no more.
+  LogicalResult placeIntermediates() {
+    std::optional<uint64_t> begin;
+    auto result = graph.walk([&](PoolOp pool) {
+      if (!begin) {
+        begin = llvm::alignTo(made.frameBytes, 64);
+        if (pool.getBytes() > UINT32_MAX / 2 - *begin)
+          return WalkResult(refuse(pool, "its intermediates have more than 2^31 bytes"));
+        made.frameBytes = uint32_t(llvm::alignTo(*begin + pool.getBytes(), 64));
+        made.flags |= METATE_GRID_FRAME;
+      }
+      expressions.places[pool] = int64_t(*begin + pool.getOffset());
+      return WalkResult::advance();
+    });
+    for (auto interface : graph->getParentOfType<ModuleOp>().getOps<InterfaceOp>())
+      if (begin && interface.getEntry() == graph.getSymName())
+        interface.removePoolsAttr();
+    return failure(result.wasInterrupted());
   }
 
   LogicalResult addAll(Block &block) {

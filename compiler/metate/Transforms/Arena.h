@@ -1,0 +1,48 @@
+//===- Arena.h - places of blocks that live for some steps ------*- C++ -*-===//
+//
+// Blocks that live at the same time lie apart, others may share memory. To find the smallest arena is NP-hard (dynamic storage
+// allocation): blocks are placed greedily, largest first, each at the lowest place where it fits, and if that does not reach the
+// lower bound, in other orders, of a fixed number and always the same ones.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_ARENA_H
+#define METATE_TRANSFORMS_ARENA_H
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace metate {
+
+struct ArenaPlan {
+  std::vector<uint64_t> offsets; ///< of the blocks, in their order
+  uint64_t bytes = 0;            ///< of all
+  uint64_t leastBytes =
+      0; ///< what lives at once, at the step where that is most: no plan needs less
+  uint64_t apartBytes = 0; ///< without sharing
+};
+
+class Arena {
+public:
+  static constexpr uint64_t align = 64; ///< of each block
+
+  /// A block of so many bytes, which lives from step `begin` to step `end`, both included.
+  void add(uint64_t bytes, unsigned begin, unsigned end);
+  ArenaPlan plan() const;
+
+private:
+  struct Block {
+    uint64_t bytes; ///< a multiple of `align`
+    unsigned begin, end;
+    bool meets(const Block &other) const { return begin <= other.end && other.begin <= end; }
+  };
+  /// Places the blocks in this order; the bytes of all.
+  uint64_t place(llvm::ArrayRef<unsigned> order, std::vector<uint64_t> &offsets) const;
+
+  std::vector<Block> blocks;
+};
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,239 @@
+"""Arrays of a graph's own: planned in one pool, shared where they are not needed at once, as large as the largest launch."""
+
+import numpy as np
+import pytest
+
+import metate as mt
+from metate.errors import CompilationError, DerivativeError_, RuntimeTypeError_, RuntimeValueError_
+from metate.graph import Arg, ArgKind, GraphBuilder
+
+n = mt.Dim("n", min=1, max=100)
+line = mt.types.ndarray(mt.f32, ndim=1)
+WAYS = pytest.mark.parametrize(
+    "options", [{}, {"debug": True}, {"arch": mt.interp}, {"threads": 4, "chunk_ns": 0}], ids=["cpu", "debug", "interp", "pieces"]
+)
+
+
+@mt.kernel
+def square(x: line, y: line):
+    for i in range(x.shape[0]):
+        y[i] = x[i] * x[i]
+
+
+@mt.kernel
+def add(x: line, y: line, z: line):
+    for i in range(x.shape[0]):
+        z[i] = x[i] + y[i]
+
+
+@mt.kernel
+def accumulate(x: line, y: line):
+    for i in range(x.shape[0]):
+        y[i] += x[i]
+
+
+def chain(builder, x, y, shape=(n,)):
+    """y = x^2 + x^4 + x^8, of which each square is an intermediate."""
+    a, b, c, d = (builder.intermediate(name, mt.f32, shape) for name in "abcd")
+    builder.dispatch(square, x, a)
+    builder.dispatch(square, a, b)
+    builder.dispatch(add, a, b, c)
+    builder.dispatch(square, b, d)
+    builder.dispatch(add, c, d, y)
+    return builder.compile("chain")
+
+
+def chained(x):
+    return x**2 + x**4 + x**8
+
+
+def ends(shape=(n,)):
+    return (Arg(ArgKind.NDARRAY, name, mt.f32, shape=shape) for name in "xy")
+
+
+@WAYS
+def test_kernels_hand_on_what_nobody_else_sees(options, rng):
+    with mt.Context(**options):
+        graph = chain(GraphBuilder(), *ends())
+        assert graph.arguments == ("x", "y")
+        for count in (1, 7, 100):
+            x, y = rng.random(count, dtype="f4"), np.zeros(count, "f4")
+            graph.run({"x": x, "y": y})
+            np.testing.assert_allclose(y, chained(x), rtol=1e-5)
+        with pytest.raises(RuntimeValueError_, match=r"dimension 0 \(n\): expected 1 to 100, got 101"):
+            graph.run({"x": np.zeros(101, "f4"), "y": np.zeros(101, "f4")})
+
+
+def module_of(graph, **options):
+    return mt.aot.Module(name="graph").add_graph("g", graph, **options)
+
+
+def loaded(tmp_path, graph, **options):
+    return mt.aot.load(module_of(graph, **options).save(tmp_path / "graph.metate")).g
+
+
+def test_the_plan_shares_memory(tmp_path):
+    g = loaded(tmp_path, chain(GraphBuilder(), *ends()))
+    x = np.zeros(3, "f4")
+    (pool,) = g.plan(x, x.copy()).pools
+    assert (pool.name, pool.kind, pool.align, pool.memory) == ("intermediates", "launch", 64, "")
+    assert pool.bytes == pool.maximum == 3 * 448, "a, b and c live at once; d lies where a was"
+
+
+def test_the_report_says_how_far_the_plan_is_from_the_bound():
+    (remark,) = [one for one in chain(GraphBuilder(), *ends()).report().remarks if one.subject == "intermediates"]
+    numbers = {"arrays": 4, "bytes": 1344, "bound": 1344, "above": 0, "apart": 1792}
+    assert {name: remark.numbers[name] for name in numbers} == numbers
+    assert "4 intermediates lie in 1344 bytes, 0 more than the 1344 that are needed at once" in remark.text
+
+
+def test_memory_of_the_callers_is_as_much_as_planned(tmp_path, rng):
+    g = loaded(tmp_path, chain(GraphBuilder(), *ends()))
+    x, y = rng.random(100, dtype="f4"), np.zeros(100, "f4")
+    (pool,) = g.plan(x, y).pools
+    memory = np.full(pool.bytes + 192, 0xFF, "u1")  # read as f32 it is no number
+    start = 64 + -memory.ctypes.data % 64
+    g.launch_with({"intermediates": memory[start : start + pool.bytes]}, x, y)
+    np.testing.assert_allclose(y, chained(x), rtol=1e-5)
+    assert (memory[:start] == 0xFF).all() and (memory[start + pool.bytes :] == 0xFF).all()
+    assert (memory[start : start + pool.bytes] != 0xFF).any()
+
+
+@WAYS
+def test_what_a_loop_uses_lives_in_all_of_it(options, rng):
+    """`kept` is written before the loop and read in it, `carried` goes from turn to turn: neither may share with `own`."""
+    with mt.Context(**options):
+        builder, (x, y) = GraphBuilder(), ends()
+        turns = Arg(ArgKind.SCALAR, "turns", mt.i32)
+        kept, carried, own = (builder.intermediate(name, mt.f32, (n,)) for name in ("kept", "carried", "own"))
+        builder.dispatch(square, x, kept)
+        builder.dispatch(square, kept, carried)
+        turn = builder.create_sequential()
+        turn.dispatch(add, kept, carried, own)
+        turn.dispatch(accumulate, own, carried)
+        builder.append(turn, count=turns)
+        builder.dispatch(square, carried, y)
+        graph = builder.compile("loop")
+        values, found = rng.random(64, dtype="f4"), np.zeros(64, "f4")
+        graph.run({"x": values, "y": found, "turns": 5})
+        expected = values**4
+        for _ in range(5):
+            expected = expected + (values**2 + expected)
+        np.testing.assert_allclose(found, expected**2, rtol=1e-4)
+
+
+def test_vectors_matrices_constants_and_two_dims(rng):
+    k = mt.Dim("k", max=5)
+    table = mt.types.ndarray(mt.f32, ndim=2)
+
+    @mt.kernel
+    def outer(x: line, w: line, t: mt.types.ndarray(mt.math.vec3, ndim=2), c: table):
+        for i, j in mt.ndrange(t.shape[0], t.shape[1]):
+            t[i, j] = mt.math.vec3(x[i], w[j], x[i] * w[j])
+        for i, j in mt.ndrange(c.shape[0], c.shape[1]):
+            c[i, j] = i * 10 + j
+
+    @mt.kernel
+    def inner(t: mt.types.ndarray(mt.math.vec3, ndim=2), c: table, z: table):
+        for i, j in mt.ndrange(z.shape[0], z.shape[1]):
+            z[i, j] = t[i, j].sum() + c[i % 4, j % 3]
+
+    builder = GraphBuilder()
+    x = Arg(ArgKind.NDARRAY, "x", mt.f32, shape=(n,))
+    w = Arg(ArgKind.NDARRAY, "w", mt.f32, shape=(k,))
+    z = Arg(ArgKind.NDARRAY, "z", mt.f32, shape=(n, k))
+    t, c = builder.intermediate("t", mt.math.vec3, (n, k)), builder.intermediate("c", mt.f32, (4, 3))
+    builder.dispatch(outer, x, w, t, c)
+    builder.dispatch(inner, t, c, z)
+    graph = builder.compile()
+    for rows, columns in ((6, 5), (100, 2), (1, 0)):
+        a, b, found = rng.random(rows, dtype="f4"), rng.random(columns, dtype="f4"), np.zeros((rows, columns), "f4")
+        graph.run({"x": a, "w": b, "z": found})
+        i, j = np.mgrid[:rows, :columns]
+        np.testing.assert_allclose(found, a[:, None] + b + a[:, None] * b + (i % 4) * 10 + j % 3, rtol=1e-5)
+
+
+def test_trees_beside_intermediates(rng):
+    cells = mt.root.pointer(mt.i, 8).dense(mt.i, 16)
+    field = mt.field(mt.f32)
+    cells.place(field)
+
+    @mt.kernel
+    def scatter(h: line):
+        for i in range(h.shape[0]):
+            field[i] += h[i]
+
+    builder, (x, _) = GraphBuilder(), ends()
+    h = builder.intermediate("h", mt.f32, (n,))
+    builder.dispatch(square, x, h)
+    builder.dispatch(scatter, h)
+    values = rng.random(40, dtype="f4")
+    builder.compile().run({"x": values})
+    np.testing.assert_allclose(field.to_numpy()[:40], values**2, rtol=1e-6)
+
+
+def test_an_intermediate_that_is_read_first_is_refused():
+    builder, (x, y) = GraphBuilder(), ends()
+    h = builder.intermediate("h", mt.f32, (n,))
+    builder.dispatch(add, x, h, y)
+    builder.dispatch(square, x, h)
+    with pytest.raises(CompilationError, match="intermediate 'h' is given to a kernel that does not write it, before any other"):
+        builder.compile()
+
+
+@pytest.mark.parametrize(
+    "draw, kind, text",
+    [
+        (lambda b: b.intermediate("h", mt.f32, (None,)), RuntimeValueError_, "expected numbers and Dims"),
+        (lambda b: b.intermediate("h", mt.f32, (mt.Dim("k"),)), RuntimeValueError_, "expected Dims with a max"),
+        (lambda b: b.intermediate("h h", mt.f32, (4,)), RuntimeValueError_, "name: expected an identifier"),
+        (
+            lambda b: b.intermediate("h", mt.types.struct(a=mt.f32), (4,)),
+            RuntimeTypeError_,
+            "expected a scalar, vector or matrix",
+        ),
+    ],
+)
+def test_what_is_no_intermediate(draw, kind, text):
+    with pytest.raises(kind, match=text):
+        draw(GraphBuilder())
+
+
+def test_a_dim_of_an_intermediate_is_an_arguments():
+    builder = GraphBuilder()
+    x = Arg(ArgKind.NDARRAY, "x", mt.f32, ndim=1)
+    h = builder.intermediate("h", mt.f32, (n,))
+    builder.dispatch(square, x, h)
+    with pytest.raises(CompilationError, match="intermediate 'h': expected Dims of the graph's arguments in its shape, got Dim"):
+        builder.compile()
+
+
+def test_tapes_refuse_them(rng):
+    graph = chain(GraphBuilder(), *ends())
+    x = mt.ndarray(mt.f32, 4, needs_grad=True)
+    y = mt.ndarray(mt.f32, 4, needs_grad=True)
+    with pytest.raises(DerivativeError_, match=r"its intermediates \(a, b, c, d\) have no gradients: make them arguments"):
+        with mt.ad.Tape():
+            graph.run({"x": x, "y": y})
+
+
+#  -- where pools lie ------------------------------------------------------------------------------
+
+
+def test_a_pools_memory_has_a_name(tmp_path):
+    graph = chain(GraphBuilder(), *ends())
+    g = loaded(tmp_path, graph, place={"intermediates": "sram"})
+    x = np.zeros(3, "f4")
+    assert g.plan(x, x.copy()).pools[0].memory == "sram"
+    module_of(graph, place={"intermediates": "sram"}).save(tmp_path / "graph.o")
+    header = (tmp_path / "graph.h").read_text()
+    assert '#define graph_g_intermediates_MEMORY "sram"\n' in header
+    assert "#define graph_g_intermediates_BYTES_MAX UINT64_C(1344)\n" in header
+
+
+def test_a_place_of_a_pool_that_is_not_there():
+    module = module_of(chain(GraphBuilder(), *ends()), place={"scratch": "sram"})
+    with pytest.raises(CompilationError, match=r"kernel 'g': place: it has no pool .scratch. that could lie in .sram."):
+        module.build()
+    with pytest.raises(RuntimeValueError_, match="place of 'intermediates': name: expected an identifier, got 'on chip'"):
+        module_of(chain(GraphBuilder(), *ends()), place={"intermediates": "on chip"})

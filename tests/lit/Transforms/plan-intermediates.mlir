@@ -1,0 +1,81 @@
+// RUN: metate-opt %s --metate-plan-intermediates --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: metate-opt %s --metate-plan-intermediates --metate-record-interfaces --metate-lower-layout --metate-plan-pools --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=LOWER
+
+// %a is needed for two steps, %b for two, %c from the second one on; %b lies where nobody else is, and %c where %a was not.
+// CHECK-LABEL: metate.kernel @chain
+// CHECK: metate.intermediate "a" [#metate.dim<"n", 1 to 100>] by(%{{.*}}) offset 0 of 896
+// CHECK: metate.intermediate "b" [100] offset 448 of 896
+// CHECK: metate.intermediate "c" [10, 10] offset 0 of 896
+// CHECK-NOT: metate.intermediate "unused"
+// LOWER-LABEL: metate.kernel @metate_graph_chain
+// LOWER: metate.pool "intermediates" launch bytes 896 align 64 index 0{{$}}
+// LOWER: metate.pool "intermediates" launch bytes 896 align 64 index 0 offset 448
+// LOWER: metate.interface @chain
+// LOWER-SAME: pools [#metate.pool<"intermediates", launch bytes 896 align 64 in "sram">]
+metate.kernel private @g.0.copy(%x: memref<?xf32> {metate.access = 1 : i64}, %y: memref<?xf32> {metate.access = 2 : i64}) {
+  metate.return
+}
+metate.kernel private @g.1.from(%x: memref<100xf32> {metate.access = 1 : i64}, %y: memref<10x10xf32> {metate.access = 3 : i64}) {
+  metate.return
+}
+metate.kernel private @g.2.to(%x: memref<?xf32> {metate.access = 1 : i64}, %y: memref<100xf32> {metate.access = 2 : i64}) {
+  metate.return
+}
+metate.kernel @chain(%x: memref<?xf32> {metate.name = "x", metate.shape = [#metate.dim<"n", 1 to 100>]}) attributes {metate.places = {intermediates = "sram"}} {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %a = metate.intermediate "a" [#metate.dim<"n", 1 to 100>] by (%n) : memref<?xf32>
+  %b = metate.intermediate "b" [100] : memref<100xf32>
+  %c = metate.intermediate "c" [10, 10] : memref<10x10xf32>
+  %unused = metate.intermediate "unused" [10] : memref<10xf32>
+  metate.run @g.0.copy(%x, %a) : memref<?xf32>, memref<?xf32>
+  metate.run @g.2.to(%a, %b) : memref<?xf32>, memref<100xf32>
+  metate.run @g.1.from(%b, %c) : memref<100xf32>, memref<10x10xf32>
+  metate.return
+}
+
+// What a loop uses is needed in all of it: nothing is shared.
+// CHECK-LABEL: metate.kernel @loop
+// CHECK: metate.intermediate "a" [16] offset 0 of 192
+// CHECK: metate.intermediate "b" [16] offset 64 of 192
+// CHECK: metate.intermediate "c" [16] offset 128 of 192
+metate.kernel private @h.0.copy(%x: memref<16xf32> {metate.access = 1 : i64}, %y: memref<16xf32> {metate.access = 2 : i64}) {
+  metate.return
+}
+metate.kernel @loop(%x: memref<16xf32> {metate.name = "x"}, %turns: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %a = metate.intermediate "a" [16] : memref<16xf32>
+  %b = metate.intermediate "b" [16] : memref<16xf32>
+  %c = metate.intermediate "c" [16] : memref<16xf32>
+  metate.run @h.0.copy(%x, %a) : memref<16xf32>, memref<16xf32>
+  scf.for %t = %zero to %turns step %one {
+    metate.run @h.0.copy(%a, %b) : memref<16xf32>, memref<16xf32>
+    metate.run @h.0.copy(%b, %c) : memref<16xf32>, memref<16xf32>
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel private @g.0.copy(%x: memref<4xf32> {metate.access = 1 : i64}, %y: memref<4xf32> {metate.access = 2 : i64}) {
+  metate.return
+}
+metate.kernel @unwritten(%x: memref<4xf32> {metate.name = "x"}) {
+  %a = metate.intermediate "a" [4] : memref<4xf32>
+  // expected-error @below {{intermediate 'a' is given to a kernel that does not write it, before any other kernel of the graph has written it}}
+  metate.run @g.0.copy(%a, %x) : memref<4xf32>, memref<4xf32>
+  metate.return
+}
+
+// -----
+
+metate.kernel private @g.0.write(%x: memref<?xf32> {metate.access = 2 : i64}) {
+  metate.return
+}
+metate.kernel @unbounded(%n: index) {
+  // expected-error @below {{intermediate 'a': dim 'n' has no maximum, by which its memory is planned: give the Dim a max}}
+  %a = metate.intermediate "a" [#metate.dim<"n", 1 to 2147483647>] by (%n) : memref<?xf32>
+  metate.run @g.0.write(%a) : memref<?xf32>
+  metate.return
+}
