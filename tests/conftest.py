@@ -10,6 +10,7 @@ os.environ.setdefault("METATE_OFFLINE_CACHE", "0")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+import c_code
 import device_tests
 import hypothesis
 import ptxas
@@ -20,6 +21,7 @@ import vulkan_layer
 import metate as mt
 
 ptxas.settle()
+c_code.settle()
 if device_tests.ARCH:
     device_tests.stand_in()
 

@@ -6,6 +6,7 @@
     m.save("ab.metate")      # a file that libmetate opens
     m.save("ab.so")          # the same as a shared object, which tvm-ffi and C programs load, too: ab.so and ab.h
     m.save("ab.o")           # and for a linker: ab.o and ab.h
+    m.save("ab.c")           # and for any C compiler: ab.c and ab.h
 
 Building needs the compiler, opening the runtime: each is imported by the call that needs it, so a
 program that only opens modules never loads the compiler.
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) writes
 _MODES = {"grad": "reverse", "fwd": "forward"}  # attributes of a kernel -> what its derivative is in a module
+SOURCE = "c"  # the target, and the carrier, of C source
 
 
 class TargetInfo(NamedTuple):
@@ -321,7 +323,18 @@ class Module:
 
     def choices(self) -> _compiler.Choices:
         """Targets, optimisation level and kind of code of a module file as the compiler takes them."""
-        return self._choices(self._targets)
+        return self._choices(self._targets_for("metate"))
+
+    def _targets_for(self, emit: str) -> tuple[str, ...]:
+        """Those of the module's targets whose code a carrier holds: source in .c files, all else in the others."""
+        given = self._targets if emit == "metate" else self._object_targets
+        sources = tuple(target for target in given if target == SOURCE)
+        if emit == SOURCE:
+            return sources or (SOURCE,)
+        others = tuple(target for target in given if target != SOURCE)
+        if not others:
+            raise RuntimeValueError_(f"save: code of target {SOURCE!r} is C source: expected a .c file, got emit={emit!r}")
+        return others
 
     def _choices(self, targets: tuple[str, ...]) -> _compiler.Choices:
         choices = compile_options.choices(compile_options.CompilerOptions(**self._options), list(targets))
@@ -338,12 +351,12 @@ class Module:
         from metate_native import _compiler
 
         try:
-            return _compiler.build_library(self.source_module(name), self._choices(self._object_targets))
+            return _compiler.build_library(self.source_module(name), self._choices(self._targets_for("so")))
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
 
-    def build_static(self, name: str = "module") -> tuple[str, list[bytes]]:
-        """Compiles everything for a linker: the C header, and for each target a relocatable object.
+    def build_static(self, name: str = "module", emit: str = "o") -> tuple[str, list[bytes]]:
+        """Compiles everything for a linker: the C header, and for each target a relocatable object, or (``emit="c"``) a C file.
 
         Each object has, of each kernel, a direct entry (``NAME_KERNEL``), its part of the linked module
         ``NAME_module`` and a packed entry (``__tvm_ffi_NAME_KERNEL``). The same bytes for the same input.
@@ -352,7 +365,7 @@ class Module:
         from metate_native import _compiler
 
         try:
-            return _compiler.build_static(self.source_module(name), self._choices(self._object_targets))
+            return _compiler.build_static(self.source_module(name), self._choices(self._targets_for(emit)))
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
 
@@ -383,11 +396,11 @@ class Module:
         Args:
             path: the file, or a folder that exists.
             output_dir: a folder, made if need be; the file in it is ``module.metate``.
-            emit: the carrier: ``"metate"``, ``"so"`` (a shared object), ``"o"`` (an object), ``"a"`` (a static library of it) or
-                ``"wasm"`` (a WebAssembly module of it, for the target wasm32); default: what the file's suffix says, else
-                ``"metate"``. All but the first come with a C header beside them, ``ab.h`` for ``ab.o``, and are for one
-                machine: with several targets each is called after its own, ``ab.x86-64-v3.o``, and the first one's path is
-                returned.
+            emit: the carrier: ``"metate"``, ``"so"`` (a shared object), ``"o"`` (an object), ``"a"`` (a static library of it),
+                ``"c"`` (C99 for any compiler, whatever the module's targets) or ``"wasm"`` (a WebAssembly module of it, for the
+                target wasm32); default: what the file's suffix says, else ``"metate"``. All but the first come with a C header
+                beside them, ``ab.h`` for ``ab.o``, and are for one machine: with several targets each is called after its own,
+                ``ab.x86-64-v3.o``, and the first one's path is returned.
         Raises RuntimeValueError_, CompilationError, OSError. Each file is complete or not there.
         """
         if (path is None) == (output_dir is None):
@@ -403,7 +416,7 @@ class Module:
             _write(file.with_suffix(".h"), built.header.encode())
         files = [file]
         if len(built.files) > 1:
-            files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self._object_targets]
+            files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self._targets_for(emit)]
         for one, data in zip(files, built.files, strict=True):
             _write(one, data)
         return files[0]

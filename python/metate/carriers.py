@@ -17,7 +17,7 @@ class Builder(Protocol):
     """What a carrier asks of `metate.aot.Module`."""
 
     def build(self, name: str) -> bytes: ...
-    def build_static(self, name: str) -> tuple[str, list[bytes]]: ...
+    def build_static(self, name: str, emit: str = ...) -> tuple[str, list[bytes]]: ...
     def build_library(self, name: str) -> tuple[str, list[bytes]]: ...
     def archive_of(self, data: bytes, member: str) -> bytes: ...
     def wasm_of(self, data: bytes) -> bytes: ...
@@ -47,6 +47,11 @@ def _archive(module: Builder, name: str) -> Built:
     return Built([module.archive_of(data, f"{name}.o") for data in objects], header)
 
 
+def _source(module: Builder, name: str) -> Built:
+    header, files = module.build_static(name, "c")
+    return Built(files, header)
+
+
 def _wasm(module: Builder, name: str) -> Built:
     header, objects = module.build_static(name)
     return Built([module.wasm_of(data) for data in objects], header)
@@ -62,6 +67,7 @@ CARRIERS = {
     "so": Carrier("a shared object that C programs, tvm-ffi and libmetate load, with a C header beside it", _library),
     "o": Carrier("an object for a linker, with a C header beside it", _object),
     "a": Carrier("a static library of that object, with the header", _archive),
+    "c": Carrier("C99 source for any compiler, with a C header beside it", _source),
     "wasm": Carrier("a WebAssembly module of that object", _wasm),
 }
 
@@ -70,7 +76,7 @@ def checked(emit: str | None, suffix: str) -> str:
     """The carrier that is asked for, by name or by the file's suffix. Raises RuntimeValueError_."""
     by_suffix = suffix[1:] if suffix[1:] in CARRIERS else None
     if emit is None:
-        if suffix in (".dylib", ".dll", ".c"):
+        if suffix in (".dylib", ".dll"):
             raise RuntimeValueError_(f"save: {suffix} files cannot be made: expected {_suffixes()}")
         return by_suffix or "metate"
     if emit not in CARRIERS:

@@ -282,12 +282,12 @@ def test_what_cannot_be_saved_is_named(tmp_path):
     module = mt.aot.Module().add_kernel(kernels.axpy)
     with pytest.raises(CompilationError, match=r"module 'my-module': its name begins the name of every C function.*pass name="):
         module.save(tmp_path / "my-module.o")
-    with pytest.raises(RuntimeValueError_, match=r"save: emit: expected one of metate, so, o, a, wasm, got 'exe'"):
+    with pytest.raises(RuntimeValueError_, match=r"save: emit: expected one of metate, so, o, a, c, wasm, got 'exe'"):
         module.save(tmp_path / "ab", emit="exe")
     with pytest.raises(RuntimeValueError_, match=r"emit: expected 'o' for a \.o file, got 'metate'"):
         module.save(tmp_path / "ab.o", emit="metate")
     with pytest.raises(
-        RuntimeValueError_, match=r"save: \.dll files cannot be made: expected \.metate, \.so, \.o, \.a or \.wasm"
+        RuntimeValueError_, match=r"save: \.dll files cannot be made: expected \.metate, \.so, \.o, \.a, \.c or \.wasm"
     ):
         module.save(tmp_path / "ab.dll")
     with pytest.raises(CompilationError, match="kernel 'module': the C name 'clash_module' stands for something else already"):

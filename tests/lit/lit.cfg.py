@@ -28,6 +28,7 @@ for folder, name in (
     (tools[0], "metate-null-opt"),
     (tools[0], "metate-run"),
     (tools[0], "metate-spirv"),
+    (tools[0], "metate-c"),
     (tools[1], "FileCheck"),
     (tools[1], "not"),
     (tools[1], "split-file"),

@@ -51,8 +51,8 @@ def recorded(name: str, file: pathlib.Path, folder: pathlib.Path) -> None:
     assert done.returncode == 0, f"{name}: {done.stderr}"
 
 
-def compiled(file: pathlib.Path, target: str) -> tuple[str, bytes]:
-    """(the IR after stage map, the module) of a record."""
+def read(file: pathlib.Path, target: str):
+    """(the IR after stage import, what to compile it with) of a record."""
     from metate_native import _compiler
 
     head, text = file.read_text().split("\n", 1)
@@ -62,12 +62,20 @@ def compiled(file: pathlib.Path, target: str) -> tuple[str, bytes]:
     choices.reserve = "only" if given.pop("counts") else ""
     for name, value in given.items():
         setattr(choices, name, value)
+    return text, choices
+
+
+def compiled(file: pathlib.Path, target: str) -> tuple[str, bytes]:
+    """(the IR after stage map, the module) of a record."""
+    from metate_native import _compiler
+
+    text, choices = read(file, target)
     names = _compiler.stage_names()
     return _compiler.run_stages(text, names[0], "map", choices), _compiler.run_stages(text, names[0], names[-1], choices)
 
 
-def kernels_of(some, target: str, folder: pathlib.Path) -> dict[str, tuple[str, bytes]]:
-    """{program/kernel: (IR after map, module)}; that there is one says that it was compiled."""
+def records_of(some, folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    """{program/kernel: a record of it}"""
     pytest.importorskip("PIL", reason="Pillow is not installed: examples draw")
     sys.path.insert(0, str(ROOT / "scripts" / "lib"))
     import same_bytes
@@ -84,6 +92,11 @@ def kernels_of(some, target: str, folder: pathlib.Path) -> dict[str, tuple[str, 
             run.result()
             for record in sorted(own.glob("*.mlir")):
                 kernel = re.search(r"metate\.kernel @([\w.]+)", record.read_text())[1]
-                found[f"{name}/{kernel}-{record.stem[:6]}"] = compiled(record, target)
+                found[f"{name}/{kernel}-{record.stem[:6]}"] = record
     assert len(found) > 2 * len(begun)
     return found
+
+
+def kernels_of(some, target: str, folder: pathlib.Path) -> dict[str, tuple[str, bytes]]:
+    """{program/kernel: (IR after map, module)}; that there is one says that it was compiled."""
+    return {name: compiled(record, target) for name, record in records_of(some, folder).items()}

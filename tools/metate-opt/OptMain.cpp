@@ -113,10 +113,12 @@ struct StageOptions {
   llvm::cl::list<std::string> options{
       "option", llvm::cl::desc("NAME=VALUE, an option of Options.def; may be repeated"),
       llvm::cl::cat(category)};
-  llvm::cl::opt<std::string> emit{"emit",
-                                  llvm::cl::desc("after pack: metate (the default), so (a shared "
-                                                 "object), o (an object), h (its C header)"),
-                                  llvm::cl::init("metate"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> emit{
+      "emit",
+      llvm::cl::desc(
+          "after pack: metate (the default), so (a shared object), o (an object), c (source "
+          "of a target c), h (the C header of the last three)"),
+      llvm::cl::init("metate"), llvm::cl::cat(category)};
 };
 
 static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage otherwise) {
@@ -133,14 +135,18 @@ static llvm::Expected<std::string> packAs(ModuleOp module, const metate::TargetR
                                           std::string carrier) {
   if (carrier == "metate")
     return metate::pack(module, targets);
-  if (carrier != "o" && carrier != "so" && carrier != "h")
-    return llvm::createStringError("emit: expected metate, so, o or h, got '" + carrier + "'");
+  if (carrier != "o" && carrier != "so" && carrier != "c" && carrier != "h")
+    return llvm::createStringError("emit: expected metate, so, o, c or h, got '" + carrier + "'");
   llvm::Expected<metate::StaticCarrier> packed =
       carrier == "so" ? metate::packLibrary(module, targets) : metate::packStatic(module, targets);
   if (!packed)
     return packed.takeError();
   if (carrier == "h")
     return packed->header;
+  if (packed->isSource != (carrier == "c"))
+    return llvm::createStringError("emit: '" + carrier +
+                                   "' is not what the target's code becomes: expected " +
+                                   (packed->isSource ? "c" : "o or so"));
   if (packed->files.size() != 1)
     return llvm::createStringError("such a file is for one target, got " +
                                    llvm::Twine(packed->files.size()));

@@ -96,14 +96,20 @@ static Error addScopes(ModuleOp code) {
 
 Expected<std::unique_ptr<llvm::Module>> metate::translate(ModuleOp code, llvm::LLVMContext &context,
                                                           const llvm::TargetMachine &machine) {
+  return translate(code, context, machine.getTargetTriple(), machine.createDataLayout());
+}
+
+Expected<std::unique_ptr<llvm::Module>> metate::translate(ModuleOp code, llvm::LLVMContext &context,
+                                                          const llvm::Triple &triple,
+                                                          const llvm::DataLayout &layout) {
   ensureRegistered(code.getContext());
   Diagnostics diagnostics(code.getContext());
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(code, context, code.getSymName().value_or("module"));
   if (!result)
     return llvm::createStringError("translation to LLVM IR failed: " + diagnostics.text);
-  result->setDataLayout(machine.createDataLayout());
-  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(layout);
+  result->setTargetTriple(triple);
   return result;
 }
 

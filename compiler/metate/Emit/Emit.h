@@ -53,6 +53,12 @@ llvm::Error emit(mlir::ModuleOp module, const Machine &machine, const EmitOption
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(mlir::ModuleOp code, llvm::LLVMContext &context, const llvm::TargetMachine &machine);
 
+/// The same for a machine that LLVM has no code generator of.
+llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp code,
+                                                        llvm::LLVMContext &context,
+                                                        const llvm::Triple &triple,
+                                                        const llvm::DataLayout &layout);
+
 /// Products and sums stay apart, in the optimiser and in the code generator.
 void forbidContraction(llvm::Module &module, llvm::TargetMachine &machine);
 

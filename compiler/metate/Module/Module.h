@@ -40,12 +40,13 @@ llvm::Expected<std::string> pack(mlir::ModuleOp module, const TargetRegistry &ta
                                  const PackOptions &options = {});
 
 /// The same module for a linker: for each `metate.payload` a relocatable object with the entries of
-/// all call levels, and one C header for all of them.
+/// all call levels, or a C file that becomes one, and one C header for all of them.
 struct StaticCarrier {
   std::string header;
   std::vector<std::string> files; ///< in the payloads' order
+  bool isSource = false;          ///< all are C files, else none is
 };
-/// Fails for a target whose payloads are no objects.
+/// Fails for a target whose payloads are neither objects nor source, and for both kinds at once.
 llvm::Expected<StaticCarrier> packStatic(mlir::ModuleOp module, const TargetRegistry &targets,
                                          const PackOptions &options = {});
 

@@ -148,6 +148,10 @@ llvm::Expected<std::string> staticCode(const StaticModule &module,
                                        llvm::ArrayRef<llvm::StringRef> entries,
                                        llvm::TargetMachine &machine);
 
+/// The same as bitcode for no machine: where C is printed of it, which declares all as the header does (sourceTypeAttribute).
+llvm::Expected<std::string> staticBitcode(const StaticModule &module,
+                                          llvm::ArrayRef<llvm::StringRef> entries);
+
 } // namespace metate
 
 #endif

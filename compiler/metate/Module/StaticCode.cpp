@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Architecture.h"
 #include "metate/Emit/Link.h"
+#include "metate/Emit/SourceType.h"
 #include "metate/Module/Static.h"
 
 #include "metate/abi/kernel.h"
 #include "metate/abi/library.h"
 
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -85,7 +87,7 @@ private:
   void pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *function, Value *slots);
   Value *extended(IRBuilder<> &builder, Value *value, uint32_t dtype);
   Type *scalarType(uint32_t dtype);
-  Function *define(StringRef name, FunctionType *type);
+  Function *define(StringRef name, FunctionType *type, ArrayRef<std::string> declared);
   FunctionCallee support(StringRef name, Type *result, ArrayRef<Type *> parameters) {
     return module.getOrInsertFunction(name, FunctionType::get(result, parameters, false));
   }
@@ -145,8 +147,12 @@ Value *Writer::extended(IRBuilder<> &builder, Value *value, uint32_t dtype) {
   }
 }
 
-Function *Writer::define(StringRef name, FunctionType *type) {
+/// `declared`: the header's types of its parameters.
+Function *Writer::define(StringRef name, FunctionType *type, ArrayRef<std::string> declared) {
   auto *function = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
+  function->addFnAttr(sourceTypeAttribute, "int32_t");
+  for (auto [k, parameter] : enumerate(declared))
+    function->addParamAttr(k, Attribute::get(context, sourceTypeAttribute, parameter));
   if (!isBare)
     function->setUWTableKind(UWTableKind::Async);
   function->addFnAttr(Attribute::NoUnwind);
@@ -176,16 +182,22 @@ GlobalVariable *Writer::addModule(Constant *descriptor, ArrayRef<Function *> ent
   ArrayType *tableType = ArrayType::get(pointer, list.size());
   auto *table = new GlobalVariable(module, tableType, true, GlobalValue::InternalLinkage,
                                    ConstantArray::get(tableType, list), "entries");
+  table->addAttribute(
+      sourceTypeAttribute,
+      "int32_t (*const @[" + std::to_string(list.size()) +
+          "])(const union metate_slot *, void *const *, const struct metate_host *)");
   Constant *fields[] = {descriptor, ConstantInt::get(i64, description.descriptor.size()), table,
                         ConstantInt::get(i32, list.size()), ConstantInt::get(i32, 0)};
   Constant *value = ConstantStruct::getAnon(fields);
-  return new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage, value,
-                            description.moduleSymbol());
+  auto *made = new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage,
+                                  value, description.moduleSymbol());
+  made->addAttribute(sourceTypeAttribute, "const struct metate_static_module");
+  return made;
 }
 
 void Writer::addReset(const StaticType &type, Constant *descriptor) {
-  Function *function =
-      define(type.symbol + "_reset", FunctionType::get(i32, {pointer, i64}, false));
+  Function *function = define(type.symbol + "_reset", FunctionType::get(i32, {pointer, i64}, false),
+                              {"void *", "uint64_t"});
   IRBuilder<> builder(&function->getEntryBlock());
   Value *blob = builder.CreateConstInBoundsGEP1_64(i8, descriptor, type.info->offset);
   builder.CreateRet(
@@ -280,14 +292,19 @@ void Writer::checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Functio
 
 void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
   SmallVector<Type *> types;
+  SmallVector<std::string> declared;
   for (const StaticParameter &parameter : kernel.parameters) {
+    StringRef type = StringRef(parameter.type).rtrim();
+    declared.push_back(parameter.suffix.empty() ? type.str()
+                                                : (type + " @" + parameter.suffix).str());
     const metate_argument_info &info = kernel.arguments[parameter.argument];
     types.push_back(parameter.kind != StaticParameter::Itself ? i64
                     : info.kind == METATE_ARGUMENT_SCALAR     ? scalarType(info.dtype)
                                                               : pointer);
   }
   types.append({pointer, pointer});
-  Function *function = define(kernel.direct, FunctionType::get(i32, types, false));
+  declared.append({"void *const *", "const struct metate_host *"});
+  Function *function = define(kernel.direct, FunctionType::get(i32, types, false), declared);
   IRBuilder<> builder(&function->getEntryBlock());
   Value *slots =
       builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
@@ -301,7 +318,8 @@ void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
 void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
                        Constant *descriptor) {
   Function *function =
-      define(kernel.packed, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false));
+      define(kernel.packed, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false),
+             {"void *", "const void *", "int32_t", "void *"});
   IRBuilder<> builder(&function->getEntryBlock());
   Value *slots =
       builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
@@ -378,29 +396,57 @@ static void makeOfMachine(Module &part, const TargetMachine &machine) {
   }
 }
 
+/// All of it in `module`, on top of the support code, which is `parts`. `machine`: null where C is printed of it.
+static Error writeInto(Module &module, const StaticModule &description, ArrayRef<StringRef> entries,
+                       ArrayRef<StringRef> parts, const TargetMachine *machine) {
+  for (StringRef code : parts) {
+    Expected<std::unique_ptr<Module>> part =
+        parseBitcodeFile(MemoryBufferRef(code, "support"), module.getContext());
+    if (!part)
+      return part.takeError();
+    (*part)->setDataLayout(module.getDataLayout());
+    (*part)->setTargetTriple(module.getTargetTriple());
+    if (machine)
+      makeOfMachine(**part, *machine);
+    if (Linker::linkModules(module, std::move(*part)))
+      return llvm::createStringError("the support code of static carriers does not link");
+  }
+  Writer(description, module).run(entries);
+  return Error::success();
+}
+
+/// Of the architecture that code is made for.
+static SmallVector<StringRef> supportOf(const StaticModule &description, const Triple &triple) {
+  SmallVector<StringRef> parts = {supportFor(triple, blocks), supportFor(triple, packed)};
+  if (!description.sessions.empty())
+    parts.push_back(supportFor(triple, sessions));
+  if (description.form == StaticForm::Library)
+    parts.push_back(supportFor(triple, descriptions));
+  return parts;
+}
+
 Expected<std::string> metate::staticCode(const StaticModule &description,
                                          ArrayRef<StringRef> entries, TargetMachine &machine) {
   LLVMContext context;
   Module module(description.name, context);
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple());
-  SmallVector<StringRef> support = {supportFor(module.getTargetTriple(), blocks),
-                                    supportFor(module.getTargetTriple(), packed)};
-  if (!description.sessions.empty())
-    support.push_back(supportFor(module.getTargetTriple(), sessions));
-  if (description.form == StaticForm::Library)
-    support.push_back(supportFor(module.getTargetTriple(), descriptions));
-  for (StringRef code : support) {
-    Expected<std::unique_ptr<Module>> part =
-        parseBitcodeFile(MemoryBufferRef(code, "support"), context);
-    if (!part)
-      return part.takeError();
-    (*part)->setDataLayout(module.getDataLayout());
-    (*part)->setTargetTriple(module.getTargetTriple());
-    makeOfMachine(**part, machine);
-    if (Linker::linkModules(module, std::move(*part)))
-      return llvm::createStringError("the support code of static carriers does not link");
-  }
-  Writer(description, module).run(entries);
+  if (Error error = writeInto(module, description, entries,
+                              supportOf(description, module.getTargetTriple()), &machine))
+    return std::move(error);
   return objectOf(module, machine);
+}
+
+Expected<std::string> metate::staticBitcode(const StaticModule &description,
+                                            ArrayRef<StringRef> entries) {
+  LLVMContext context;
+  Module module(description.name, context);
+  module.setDataLayout(sourceDataLayout);
+  if (Error error = writeInto(module, description, entries,
+                              supportOf(description, Triple("riscv64-unknown-linux-gnu")), nullptr))
+    return std::move(error);
+  std::string bytes;
+  raw_string_ostream stream(bytes);
+  WriteBitcodeToFile(module, stream);
+  return bytes;
 }

@@ -63,20 +63,25 @@ static Expected<std::vector<std::string>> needsOf(PayloadOp payload, SmallVector
                           *parseSanitizer(payload.getSanitizer().value_or("")));
 }
 
-/// What the descriptor beside the code says of it: in an object, code that is there already.
-static Expected<Variant> linkedVariant(const TargetRegistry &targets, PayloadOp payload,
-                                       StaticForm form) {
-  Expected<TargetPtr> target = targets.targetOf(payload);
-  if (!target)
-    return target.takeError();
-  if (!(*target)->hasObjects())
+/// What the descriptor beside the code says of it: in an object, code that is there already. Nothing of source, whose machine its
+/// compiler decides.
+static Expected<std::vector<Variant>> linkedVariants(const metate::Target &target,
+                                                     PayloadOp payload, StaticForm form) {
+  if (target.hasSource() && form == StaticForm::Library)
+    return llvm::createStringError("payload '" + payload.getSymName() +
+                                   "' is C source: make a .c file, and a shared object of it");
+  if (target.hasSource())
+    return std::vector<Variant>();
+  if (!target.hasObjects())
     return llvm::createStringError("a linker takes objects of CPUs, and payload '" +
                                    payload.getSymName() + "' is for '" + payload.getFamily() +
                                    "': make a .metate file");
-  Expected<Variant> variant = (*target)->variantOf(payload);
-  if (variant && form == StaticForm::Object)
+  Expected<Variant> variant = target.variantOf(payload);
+  if (!variant)
+    return variant.takeError();
+  if (form == StaticForm::Object)
     variant->format = METATE_FORMAT_IN_MEMORY;
-  return variant;
+  return std::vector{*variant};
 }
 
 /// Says in a linked file how long it is, and its hash.
@@ -118,6 +123,35 @@ static Expected<std::string> joined(const StaticModule &description, PayloadOp p
   return linked ? sealLibrary(std::move(*linked), description) : std::move(linked);
 }
 
+/// The payload's objects and their entries as one file; what it takes from others goes to `needs`.
+static Expected<std::string> makeFile(PayloadOp payload, const StaticModule &description,
+                                      ArrayRef<StringRef> entries, const PackOptions &options,
+                                      std::set<std::string> &needs) {
+  Expected<std::unique_ptr<llvm::TargetMachine>> machine = machineFor(payload);
+  if (!machine)
+    return machine.takeError();
+  Expected<std::string> code = staticCode(description, entries, **machine);
+  if (!code)
+    return code.takeError();
+  SmallVector<StringRef> objects = payload.getObjectFiles();
+  Expected<std::vector<std::string>> own = needsOf(payload, objects, *code);
+  if (!own)
+    return own.takeError();
+  needs.insert(own->begin(), own->end());
+  objects.push_back(*code);
+  return joined(description, payload, objects, options);
+}
+
+static Expected<std::string> makeSource(const metate::Target &target, PayloadOp payload,
+                                        const StaticModule &description,
+                                        ArrayRef<StringRef> entries, std::set<std::string> &needs) {
+  Expected<std::string> code = staticBitcode(description, entries);
+  if (!code)
+    return code.takeError();
+  needs.insert("fmod"); // of libm, whatever its compiler makes a call of
+  return target.makeSource(payload, *code, description.name);
+}
+
 static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &targets,
                                         const PackOptions &options, StaticForm form) {
   if (module.getOps<PayloadOp>().empty())
@@ -130,10 +164,13 @@ static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &t
   uint32_t workers = isBare ? 1 : METATE_DEFAULT_WORKERS;
   std::set<std::string> needs;
   for (auto [number, payload] : llvm::enumerate(module.getOps<PayloadOp>())) {
-    Expected<Variant> variant = linkedVariant(targets, payload, form);
-    if (!variant)
-      return variant.takeError();
-    Expected<std::string> descriptor = buildDescriptor(module, *variant, number);
+    Expected<TargetPtr> target = targets.targetOf(payload);
+    if (!target)
+      return target.takeError();
+    Expected<std::vector<Variant>> variants = linkedVariants(**target, payload, form);
+    if (!variants)
+      return variants.takeError();
+    Expected<std::string> descriptor = buildDescriptor(module, *variants, number);
     if (!descriptor)
       return descriptor.takeError();
     std::vector<uint64_t> aligned((descriptor->size() + 7) / 8);
@@ -143,19 +180,12 @@ static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &t
         workers);
     if (!description)
       return description.takeError();
-    Expected<std::unique_ptr<llvm::TargetMachine>> machine = machineFor(payload);
-    if (!machine)
-      return machine.takeError();
-    Expected<std::string> code = staticCode(*description, entries, **machine);
-    if (!code)
-      return code.takeError();
-    SmallVector<StringRef> objects = payload.getObjectFiles();
-    Expected<std::vector<std::string>> own = needsOf(payload, objects, *code);
-    if (!own)
-      return own.takeError();
-    needs.insert(own->begin(), own->end());
-    objects.push_back(*code);
-    Expected<std::string> file = joined(*description, payload, objects, options);
+    if (number && carrier.isSource != (*target)->hasSource())
+      return llvm::createStringError("objects and C source have one header each: save them apart");
+    carrier.isSource = (*target)->hasSource();
+    Expected<std::string> file = carrier.isSource
+                                     ? makeSource(**target, payload, *description, entries, needs)
+                                     : makeFile(payload, *description, entries, options, needs);
     if (!file)
       return file.takeError();
     carrier.files.push_back(std::move(*file));

@@ -14,6 +14,10 @@ Expected<std::vector<CodeFunction>> Target::codeOf(PayloadOp) const {
   return std::vector<CodeFunction>();
 }
 
+Expected<std::string> Target::makeSource(PayloadOp, StringRef, StringRef) const {
+  return llvm::createStringError("code of target '" + name() + "' is no source");
+}
+
 Expected<TargetPtr> TargetRegistry::parse(StringRef name) const {
   std::string expected;
   for (const std::unique_ptr<TargetFamily> &family : families) {

@@ -94,6 +94,12 @@ public:
   virtual llvm::Expected<std::vector<CodeFunction>> codeOf(PayloadOp payload) const;
   /// Are payloads object files that a host's own linker and this process can take?
   virtual bool hasObjects() const { return false; }
+  /// Are payloads source, for a host's own compiler?
+  virtual bool hasSource() const { return false; }
+  /// Of such a payload: the source of its kernels and of a static carrier's entries, `entries` as bitcode (Module/Static.h). The header
+  /// beside it is `name`.h.
+  virtual llvm::Expected<std::string> makeSource(PayloadOp payload, llvm::StringRef entries,
+                                                 llvm::StringRef name) const;
 
 private:
   std::string ownName;

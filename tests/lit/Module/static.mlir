@@ -29,7 +29,7 @@
 
 // ARM: Machine: EM_AARCH64
 // TWO: such a file is for one target, got 2
-// UNKNOWN: emit: expected metate, so, o or h, got 'exe'
+// UNKNOWN: emit: expected metate, so, o, c or h, got 'exe'
 
 !tree = !metate.tree<#metate.pointer<"i", [64], [#metate.dense<"i", [8], [#metate.place<"v" : f64>]>]>>
 

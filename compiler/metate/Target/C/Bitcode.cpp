@@ -1,0 +1,126 @@
+//===- Bitcode.cpp - what payloads of C hold --------------------*- C++ -*-===//
+#include "metate/Target/C/Bitcode.h"
+
+#include "metate/Emit/Emit.h"
+#include "metate/Emit/Externals.h"
+#include "metate/Emit/SourceType.h"
+#include "metate/Emit/TreeProtocol.h"
+#include "metate/Target/C/Print/Print.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace metate;
+
+// Emit/Support/Tree.c (TreeCode.S).
+extern "C" const char metate_c_bitcode_Tree_riscv64_begin[], metate_c_bitcode_Tree_riscv64_end[];
+
+static Expected<std::unique_ptr<Module>> read(StringRef bitcode, LLVMContext &context) {
+  return parseBitcodeFile(MemoryBufferRef(bitcode, "payload"), context);
+}
+
+/// What nobody calls from outside is the file's own; of the machine that support code was compiled for nothing is left.
+static void unify(Module &module, const StringSet<> &visible) {
+  for (GlobalValue &value : module.global_values()) {
+    if (value.isDeclaration() || visible.contains(value.getName()))
+      continue;
+    value.setVisibility(GlobalValue::DefaultVisibility);
+    value.setLinkage(GlobalValue::InternalLinkage);
+  }
+  for (Function &function : module)
+    for (StringRef name : {"target-cpu", "target-features", "tune-cpu", "no-builtins"})
+      function.removeFnAttr(name);
+  if (NamedMDNode *flags = module.getModuleFlagsMetadata())
+    flags->eraseFromParent();
+}
+
+/// Products and sums are rounded apart: C says nothing else.
+static void keepApart(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (isa<FPMathOperator>(instruction))
+        instruction.setHasAllowContract(false);
+}
+
+Expected<std::string> c::makeBitcode(mlir::ModuleOp code, ArrayRef<StringRef> entries) {
+  LLVMContext context;
+  Expected<std::unique_ptr<Module>> module =
+      translate(code, context, Triple(), DataLayout(sourceDataLayout));
+  if (!module)
+    return module.takeError();
+  StringRef tree(metate_c_bitcode_Tree_riscv64_begin,
+                 size_t(metate_c_bitcode_Tree_riscv64_end - metate_c_bitcode_Tree_riscv64_begin));
+  if (Error error = linkTreeProtocol(**module, tree, {}))
+    return std::move(error);
+  StringSet<> visible;
+  visible.insert_range(entries);
+  unify(**module, visible);
+  keepApart(**module);
+  std::string bytes;
+  raw_string_ostream stream(bytes);
+  WriteBitcodeToFile(**module, stream);
+  return bytes;
+}
+
+Error c::verifyBitcode(StringRef bitcode, ArrayRef<StringRef> entries,
+                       function_ref<bool(StringRef)> isExternal) {
+  LLVMContext context;
+  Expected<std::unique_ptr<Module>> module = read(bitcode, context);
+  if (!module)
+    return module.takeError();
+  for (const Function &function : **module)
+    if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() &&
+        !isExternal(function.getName()))
+      return undefinedSymbolError(function.getName());
+  for (StringRef entry : entries) {
+    const Function *function = (*module)->getFunction(entry);
+    if (!function || function->isDeclaration())
+      return createStringError("entry '" + entry + "' is not defined in the code");
+  }
+  return Error::success();
+}
+
+Expected<std::string> c::makeSource(StringRef bitcode, StringRef entries, StringRef name) {
+  LLVMContext context;
+  Expected<std::unique_ptr<Module>> module = read(entries, context);
+  if (!module)
+    return module.takeError();
+  Expected<std::unique_ptr<Module>> kernels = read(bitcode, context);
+  if (!kernels)
+    return kernels.takeError();
+  // Who is called from outside: whatever a header declares.
+  StringSet<> visible;
+  for (const GlobalValue &value : (*module)->global_values()) {
+    auto *function = dyn_cast<Function>(&value);
+    auto *data = dyn_cast<GlobalVariable>(&value);
+    if ((function && function->hasFnAttribute(sourceTypeAttribute)) ||
+        (data && data->hasAttribute(sourceTypeAttribute) && !data->hasLocalLinkage()))
+      visible.insert(value.getName());
+  }
+  for (Module *one : {module->get(), kernels->get()}) {
+    one->setDataLayout(sourceDataLayout);
+    one->setTargetTriple(Triple());
+  }
+  if (Linker::linkModules(**module, std::move(*kernels)))
+    return createStringError("the kernels and their entries do not link");
+  unify(**module, visible);
+  if (Error error = prepare(**module))
+    return std::move(error);
+  PrintOptions options;
+  options.comment =
+      "The code of " + name.str() +
+      ".h. Generated: do not edit.\n *\n"
+      " * C99 for any machine with two's complement, little-endian, whose addresses have 64 bits. "
+      "METATE_SINGLE_THREAD, if\n"
+      " * defined, says that no two threads run kernels at once: atomic operations are then none.";
+  options.header = name.str() + ".h";
+  return print(**module, options);
+}

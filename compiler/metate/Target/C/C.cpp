@@ -1,0 +1,141 @@
+//===- C.cpp - C compilers as a family of targets ---------------*- C++ -*-===//
+//
+// Kernels are mapped as a CPU's are, to bodies that the host's executor calls in chunks, without what makes vectors: a C
+// compiler does that for its machine, which nobody knows here.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/C/C.h"
+
+#include "metate/Dialect/Derivative.h"
+#include "metate/Emit/Emit.h"
+#include "metate/Emit/Externals.h"
+#include "metate/Emit/SourceType.h"
+#include "metate/Target/C/Bitcode.h"
+#include "metate/Target/Common/Passes.h"
+#include "metate/Target/Cpu/Passes.h"
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace metate;
+using llvm::Error;
+using llvm::Expected;
+
+static constexpr llvm::StringLiteral familyName = "c", machineName = "lp64";
+
+namespace {
+struct CTarget : metate::Target {
+  using Target::Target;
+
+  StringRef family() const override { return familyName; }
+
+  LayoutTuning layoutTuning(const Options &options) const override {
+    LayoutTuning tuning;
+    tuning.tileBytes = 16 * 1024; // of a stack that may be small
+    tuning.unrolledParts = 1;
+    tuning.notedCells = 1 << 10;
+    tuning.rows = false;
+    return tuning;
+  }
+
+  void buildMap(OpPassManager &passes, const Options &options) const override {
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    if (options.optLevel > 0) {
+      passes.addNestedPass<KernelOp>(createJoinQuotients());
+      passes.addNestedPass<KernelOp>(createForwardStores());
+      passes.addPass(createFoldLoopFlags());
+    }
+    passes.addPass(createUnswitchNests());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createOutlineTasks());
+    MapTasksCpuOptions tasks;
+    tasks.chunkNs = options.chunkNs;
+    tasks.profile = options.profile;
+    passes.addPass(createMapTasksCpu(tasks));
+    passes.addPass(createExpandElementary());
+    passes.addPass(createSCFToControlFlowPass());
+    passes.addPass(createLowerChecks());
+    passes.addPass(createConvertToLLVM());
+    passes.addPass(createReconcileUnrealizedCastsPass());
+  }
+
+  std::string problemAfterMap(Operation *op) const override {
+    if (isa<LLVM::LLVMDialect>(op->getDialect()) ||
+        isa<InterfaceOp, NamedTypeOp, TextOp, DerivedOp>(op))
+      return "";
+    return "expected LLVM operations, interfaces, named types and texts";
+  }
+
+  Error emit(ModuleOp module, const Options &options) const override {
+    if (options.sanitizer != Sanitizer::None)
+      return llvm::createStringError("sanitizer: code of target '" + name() +
+                                     "' is instrumented by its own compiler: leave the option out, "
+                                     "and compile the file with -fsanitize=...");
+    if (!module.getOps<PayloadOp>().empty())
+      return llvm::createStringError(
+          "the module holds payloads already: it has been through stage emit");
+    SmallVector<StringRef> entries = entryNames(module);
+    OwningOpRef<ModuleOp> code(module.clone());
+    for (Operation &op : llvm::make_early_inc_range(*code->getBody()))
+      if (!isa<LLVM::LLVMDialect>(op.getDialect()))
+        op.erase(); // what describes the module
+    // What is aligned to what.
+    (*code)->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
+                     StringAttr::get(module.getContext(), sourceDataLayout));
+    Expected<std::string> bitcode = c::makeBitcode(*code, entries);
+    if (!bitcode)
+      return bitcode.takeError();
+    OpBuilder builder(module.getContext());
+    Attribute bytes = builder.getDenseI8ArrayAttr(
+        ArrayRef(reinterpret_cast<const int8_t *>(bitcode->data()), bitcode->size()));
+    OwningOpRef<PayloadOp> payload =
+        PayloadOp::create(builder, module.getLoc(), "payload0", familyName, "", machineName, "",
+                          builder.getArrayAttr({bytes}), StringAttr());
+    if (Error error = verifyPayload(*payload, entries))
+      return error;
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
+      if (isa<LLVM::LLVMDialect>(op.getDialect()))
+        op.erase();
+    module.push_back(payload.release());
+    return Error::success();
+  }
+
+  bool isExternal(StringRef symbol, Sanitizer) const override { return findExternal(symbol); }
+
+  Error verifyPayload(PayloadOp payload, ArrayRef<StringRef> entries) const override {
+    return c::verifyBitcode(payload.getObjectFiles().front(), entries,
+                            [](StringRef symbol) { return findExternal(symbol) != nullptr; });
+  }
+
+  Expected<Variant> variantOf(PayloadOp) const override { return Variant(); }
+
+  Expected<std::string> makeSection(PayloadOp, const SectionRequest &) const override {
+    return llvm::createStringError("code of target '" + name() +
+                                   "' is C, which no .metate file holds: save it as a .c file");
+  }
+
+  bool hasSource() const override { return true; }
+  Expected<std::string> makeSource(PayloadOp payload, StringRef entries,
+                                   StringRef name) const override {
+    return c::makeSource(payload.getObjectFiles().front(), entries, name);
+  }
+};
+
+struct CFamily : TargetFamily {
+  StringRef name() const override { return familyName; }
+  StringRef expectedNames() const override { return familyName; }
+  Expected<TargetPtr> parse(StringRef name) const override {
+    return name == familyName ? std::make_shared<CTarget>(name) : TargetPtr();
+  }
+  Expected<TargetPtr> targetOf(PayloadOp) const override { return parse(familyName); }
+  void registerDialects(DialectRegistry &registry) const override { registerEmit(registry); }
+  void registerPasses() const override {} // those of CPUs
+};
+} // namespace
+
+std::unique_ptr<TargetFamily> metate::createCFamily() { return std::make_unique<CFamily>(); }

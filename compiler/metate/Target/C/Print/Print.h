@@ -1,0 +1,37 @@
+//===- Print.h - LLVM IR as C99 ---------------------------------*- C++ -*-===//
+//
+// One LLVM module becomes one C file that any compiler takes and that gives the same bits: integers are unsigned, what
+// C leaves undefined is a function of Support/Helpers.txt, memory is read and written by memcpy. Must not know kernels,
+// carriers and stages.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TARGET_C_PRINT_PRINT_H
+#define METATE_TARGET_C_PRINT_PRINT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace llvm {
+class Module;
+}
+
+namespace metate::c {
+
+/// What stands before the code.
+struct PrintOptions {
+  std::string comment; ///< without /* and */
+  std::string header;  ///< a file to include: what it declares is defined here
+};
+
+/// Makes of the module what C can say: no vectors but in calls, no debug information, no operation that has to be computed in parts.
+/// Functions become part of their callers where they are marked so; what else is to be is the C compiler's affair.
+llvm::Error prepare(llvm::Module &module);
+
+/// The file's text. Names that are visible stay as they are, all else is static. An error says what cannot be printed.
+llvm::Expected<std::string> print(llvm::Module &module, const PrintOptions &options);
+
+} // namespace metate::c
+
+#endif

@@ -1,0 +1,102 @@
+"""Modules as C source: whatever hosts do with an object they do with one that a C compiler made of the .c file.
+
+The hosts and their expectations are those of the objects' own tests; here ``save("x.o")`` writes x.c and x.h, and compiles it
+by gcc and clang as C99, all warnings errors.
+"""
+
+import pathlib
+import shutil
+import sys
+
+import c_code
+import numpy as np
+import pytest
+
+import metate as mt
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import test_graphs as graphs  # noqa: E402
+import test_quant_hosts as quant_hosts  # noqa: E402
+import test_recursion_hosts as recursion_hosts  # noqa: E402
+import test_reserve_hosts as reserve_hosts  # noqa: E402
+import test_sparse_levels as sparse_levels  # noqa: E402
+import test_static as static  # noqa: E402
+
+COMPILERS = [name for name in ("gcc", "clang-22") if shutil.which(name)]
+SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def through_c(monkeypatch, compiler, *options):
+    """Objects are made of C source from here on."""
+    save = mt.aot.Module.save
+
+    def saved(self, path=None, **keywords):
+        path = pathlib.Path(path)
+        if path.suffix != ".o":
+            return save(self, path, **keywords)
+        source = save(self, path.with_suffix(".c"))
+        return c_code.compile_file(source, path, "-c", *options, compiler=compiler)
+
+    monkeypatch.setattr(mt.aot.Module, "save", saved)
+
+
+@pytest.fixture(params=COMPILERS)
+def compiler(request, monkeypatch):
+    through_c(monkeypatch, request.param, "-O2")
+    return request.param
+
+
+def test_every_kind_of_argument_by_each_level(compiler, tmp_path, rng):
+    static.kernels.module().save(tmp_path / "levels.o")
+    static.test_direct_and_packed_levels_need_the_c_library_only(tmp_path, rng, compiler)
+    static.test_the_standard_level_gives_the_same(tmp_path, rng)
+
+
+def test_under_the_sanitizers(monkeypatch, tmp_path, rng):
+    through_c(monkeypatch, "clang-22", *SANITIZE)
+    static.kernels.module().save(tmp_path / "levels.o")
+    static.run("clang-22", "-std=c11", *SANITIZE, f"-I{tmp_path}", *static.HOST, tmp_path / "levels.o", "-lm",
+                    "-o", tmp_path / "host")  # fmt: skip
+    static.run_host(tmp_path / "host", tmp_path, rng)
+
+
+def test_sparse_levels(compiler, tmp_path, rng):
+    sparse_levels.kernels.module().save(tmp_path / "sparse.o")
+    chosen = rng.choice(1024, size=160, replace=False)
+    points = (np.stack([chosen // 32, chosen % 32], axis=1) + 32 * rng.integers(-3, 4, (160, 2))).astype(np.int32)
+    for with_metate in (False, True):
+        sparse_levels.test_a_c_host_in_its_own_memory(tmp_path, points, tmp_path, with_metate)
+
+
+def test_quantised_members(compiler, tmp_path, rng):
+    kernels = quant_hosts.kernels
+    kernels.module().save(tmp_path / "quant.o")
+    values = [{name: kernels.numbers(rng, name) for name in kernels.names()} for _ in range(quant_hosts.ROUNDS)]
+    (tmp_path / "members.h").write_text(kernels.members())
+    quant_hosts.test_the_header_has_the_same_numbers(tmp_path, tmp_path, values, compiler, "c99")
+
+
+def test_graphs_prints_and_asserts(compiler, tmp_path):
+    graph = graphs.drawn()
+    x = np.zeros(graphs.N, np.float32)
+    graph.run({"x": x, "v": 0.5, "turns": 3})
+    graphs.test_hosts_in_c_by_each_level(graph, x, tmp_path)
+
+
+def test_functions_that_call_themselves(compiler, tmp_path):
+    recursion_hosts.test_functions_that_call_themselves_in_a_c_host(tmp_path)
+
+
+def test_slots_are_counted_first(compiler, tmp_path, rng):
+    reserve_hosts.test_count_move_launch(tmp_path, rng, plain=True, linked=True)
+
+
+def test_the_same_input_gives_the_same_text(tmp_path):
+    texts = []
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        written = static.kernels.module().save(tmp_path / folder / "levels.c")
+        texts.append((written.read_text(), written.with_suffix(".h").read_text()))
+    assert texts[0] == texts[1]
+    assert max(map(len, texts[0][0].split("\n"))) < 4095  # what C99 promises to take
