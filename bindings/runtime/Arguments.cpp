@@ -517,13 +517,6 @@ nb::object Frame::reserveFor(const Kernel &kernel, const Tree &tree) {
   return nb::make_tuple(nb::str(launch.text().c_str()), counted);
 }
 
-/// What Python's PlannedPool is made of.
-static nb::tuple describePool(const metate_planned_pool &pool) {
-  nb::object most = pool.maximum == UINT64_MAX ? nb::none() : nb::cast(pool.maximum);
-  return nb::make_tuple(pool.name, pool.bytes, pool.align,
-                        pool.kind == METATE_POOL_WORKER ? "worker" : "launch", most, pool.memory);
-}
-
 nb::object Frame::plan(const Kernel &kernel) {
   WithResults given(*this, kernel);
   metate_plan plan{};

@@ -167,6 +167,19 @@ nb::list variants(const ModuleHandle &handle) {
   return found;
 }
 
+} // namespace
+
+nb::tuple describePool(const metate_planned_pool &pool) {
+  auto bytes = [](uint64_t number) {
+    return number == UINT64_MAX ? nb::object(nb::none()) : nb::object(nb::cast(number));
+  };
+  return nb::make_tuple(pool.name, bytes(pool.bytes), pool.align,
+                        pool.kind == METATE_POOL_WORKER ? "worker" : "launch", bytes(pool.maximum),
+                        pool.memory);
+}
+
+namespace {
+
 nb::dict describeParameter(const Parameter &parameter, const metate_kernel *kernel) {
   nb::dict entry;
   bool isArray = parameter.kind == METATE_ARGUMENT_NDARRAY && !parameter.isResult();
@@ -188,6 +201,22 @@ nb::dict describeParameter(const Parameter &parameter, const metate_kernel *kern
                                   std::to_string(parameter.rank - parameter.element.rank) + ")"
                             : parameter.element.text();
   return entry;
+}
+
+nb::list largestPlan(const metate_kernel *kernel) {
+  metate_plan plan{};
+  plan.struct_size = sizeof plan;
+  plan.pool_size = sizeof(metate_planned_pool);
+  std::vector<metate_planned_pool> pools;
+  for (int turn = 0; turn < 2; ++turn) { // the first one says how many there are
+    check(metate_kernel_plan(kernel, nullptr, 0, &plan));
+    pools.resize(plan.pool_count);
+    plan.pools = pools.data();
+  }
+  nb::list found;
+  for (const metate_planned_pool &pool : pools)
+    found.append(describePool(pool));
+  return found;
 }
 
 void bindKernel(nb::module_ &module) {
@@ -229,6 +258,9 @@ void bindKernel(nb::module_ &module) {
             return nb::make_tuple(std::string(self.description().file), self.description().line);
           },
           "(file, line) of the definition; line 0 = unknown.")
+      .def(
+          "largest_plan", [](const Kernel &self) { return largestPlan(self.get()); },
+          "The pools that the largest launch needs, as Dispatcher.plan gives them.")
       .def_prop_ro("parameters",
                    [](const Kernel &self) {
                      nb::list found;

@@ -45,6 +45,9 @@ struct Parameter {
   std::string expected() const;
 };
 
+/// What Python's PlannedPool is made of; None for bytes that nothing bounds.
+nb::tuple describePool(const metate_planned_pool &pool);
+
 class Kernel {
 public:
   Kernel(std::shared_ptr<ModuleHandle> module, const metate_kernel *kernel);

@@ -29,12 +29,12 @@ _DERIVATIVES = {"grad": (1, "grad"), "fwd": (2, "dual")}  # attribute of a kerne
 class PlannedPool:
     """Memory that a launch needs: a ``"launch"`` one for all of it, or one for each ``"worker"``, `bytes` of all together.
 
-    `maximum` is what it needs whatever the arguments are, None where no Dim bounds it; `memory` the name of the memory that it
-    is to lie in, where the program gave one.
+    `maximum` is what it needs whatever the arguments are, None where no Dim bounds it, as are the `bytes` of a plan without
+    arguments; `memory` the name of the memory that it is to lie in, where the program gave one.
     """
 
     name: str
-    bytes: int
+    bytes: int | None
     align: int
     kind: str
     maximum: int | None = None
@@ -113,7 +113,12 @@ class LoadedKernel:
         return self._dispatcher.reserve_for(tree, *self._given(arguments, keywords))
 
     def plan(self, *arguments, **keywords) -> Plan:
-        """What a launch with these arguments needs besides them; runs nothing. Raises as a call does."""
+        """What a launch with these arguments needs besides them; runs nothing. Raises as a call does.
+
+        Without arguments, of a kernel that has some: what the largest launch needs, as far as Dims bound it.
+        """
+        if self.parameters and not arguments and not keywords:
+            return Plan(0, tuple(PlannedPool(*pool) for pool in self._kernel.largest_plan()))
         workers, pools = self._dispatcher.plan(*self._given(arguments, keywords))
         return Plan(workers, tuple(PlannedPool(*pool) for pool in pools))
 

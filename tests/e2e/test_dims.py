@@ -139,6 +139,26 @@ def test_two_dims_of_one_name_in_a_kernel():
         copy(np.zeros(8, "f4"), np.zeros(8, "f4"))
 
 
+def scalar_instructions(dim):
+    """How many of a kernel that doubles each element work on single numbers: what its vector loop leaves."""
+
+    @mt.kernel
+    def double(x: mt.types.ndarray(mt.f32, shape=(None, dim), contiguous=True)):
+        for i in range(x.shape[0]):
+            for k in range(x.shape[1]):
+                x[i, k] *= 2.0
+
+    code = double.report(target="x86-64-v3").code
+    texts = [line.text for function in code for line in function.instructions]
+    assert any("ps" in text.split()[0] for text in texts)
+    return sum(text.split()[0] in ("vaddss", "vmulss") for text in texts)
+
+
+def test_nothing_is_left_of_a_loop_over_a_multiple():
+    assert scalar_instructions(mt.Dim("n", min=32, max=4096)) > 0
+    assert scalar_instructions(mt.Dim("n", min=32, max=4096, multiple=32)) == 0
+
+
 #  -- graphs ---------------------------------------------------------------------------------------
 
 

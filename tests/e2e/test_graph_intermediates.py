@@ -78,6 +78,7 @@ def test_the_plan_shares_memory(tmp_path):
     (pool,) = g.plan(x, x.copy()).pools
     assert (pool.name, pool.kind, pool.align, pool.memory) == ("intermediates", "launch", 64, "")
     assert pool.bytes == pool.maximum == 3 * 448, "a, b and c live at once; d lies where a was"
+    assert g.plan().pools == (pool,)
 
 
 def test_the_report_says_how_far_the_plan_is_from_the_bound():

@@ -175,7 +175,7 @@ def frozen():
         ("echo", ([1, 2], np.eye(2), 0, 0, np.zeros(9)), RuntimeTypeError_, "argument 'v': expected vector.3, f32., got list"),
         ("echo", ([1, 2, 3], np.eye(2), 256, 0, np.zeros(9)), RuntimeValueError_, "argument 'c': expected i8 within its range"),
         ("echo", ([1, 2, 3], np.eye(2), 0, 2, np.zeros(9)), RuntimeValueError_, "argument 'on': expected u1 within its range"),
-        ("echo", ([1, 2, 3], np.eye(2), 0, 0, np.zeros(8)), RuntimeValueError_, "argument 4 'out': dimension 0: expected 9, got 8"),
+        ("echo", ([1, 2, 3], np.eye(2), 0, 0, np.zeros(8)), RuntimeValueError_, "'out': dimension 0: expected 9, got 8"),
         ("echo", ([1, 2, 3], np.eye(2), 0, 0, np.zeros(18)[::2]), RuntimeTypeError_, "argument 'out': .* row-major array"),
         ("fill", (F32, 1.0), RuntimeTypeError_, "argument 'f': expected a tree of type 'ab_aos': .* got an array of f32"),
     ],

@@ -68,6 +68,10 @@ struct FoldRoundTrip : OpRewritePattern<arith::IndexCastOp> {
     if (!op.getType().isIndex() || !op.getIn().getType().isInteger(32))
       return failure();
     Value variable = loopVariableOf(op.getIn());
+    auto narrowed = op.getIn().getDefiningOp<arith::IndexCastOp>();
+    if (!variable && narrowed && narrowed.getIn().getType().isIndex() &&
+        IntegerRange::of(narrowed.getIn())) // it has 31 bits: nothing was lost
+      variable = narrowed.getIn();
     if (!variable)
       return failure();
     rewriter.replaceOp(op, variable);

@@ -51,6 +51,7 @@ LogicalResult LoweredArguments::add() {
     size_t rank = added.size() / 2;
     argument.extents.assign(added.begin() + 1, added.begin() + 1 + rank);
     argument.strides.assign(added.begin() + 1 + rank, added.end());
+    noteMultiples(k, argument.extents);
     if (auto tree = dyn_cast<TreeType>(old.getType())) {
       llvm::Expected<layout::TreeLayout> layout = layout::TreeLayout::get(tree);
       if (!layout)
@@ -61,6 +62,14 @@ LogicalResult LoweredArguments::add() {
     arguments[old] = std::move(argument);
   }
   return success();
+}
+
+void LoweredArguments::noteMultiples(unsigned old, ArrayRef<Value> extents) {
+  auto shape = kernel.getArgAttrOfType<ArrayAttr>(old, mark::shape);
+  for (auto [axis, extent] : llvm::enumerate(shape ? shape.getValue() : ArrayRef<Attribute>()))
+    if (auto dim = dyn_cast<DimAttr>(extent); dim && dim.getMultiple() > 1)
+      multiples.emplace_back(cast<BlockArgument>(extents[axis]).getArgNumber() - oldCount,
+                             dim.getMultiple());
 }
 
 void LoweredArguments::addTree(LoweredArgument &argument, ArrayRef<Value> changed,
@@ -77,6 +86,9 @@ void LoweredArguments::eraseOld() {
   body.eraseArguments(0, oldCount);
   kernel.setFunctionType(FunctionType::get(kernel.getContext(), body.getArgumentTypes(), {}));
   kernel.removeArgAttrsAttr();
+  Builder builder(kernel.getContext());
+  for (auto [number, multiple] : multiples)
+    kernel.setArgAttr(number, mark::multiple, builder.getI64IntegerAttr(multiple));
 }
 
 LoweredArgument *LoweredArguments::find(Value old) {

@@ -62,12 +62,16 @@ public:
   ByteBuilder bytesFor(LoweredArgument &argument, mlir::OpBuilder &builder, mlir::Location loc);
 
 private:
+  /// Extents that are a dim are multiples of what that says.
+  void noteMultiples(unsigned old, llvm::ArrayRef<mlir::Value> extents);
   void addTree(LoweredArgument &argument, llvm::ArrayRef<mlir::Value> changed,
                mlir::BlockArgument old);
 
   KernelOp kernel;
   llvm::DenseMap<mlir::Value, LoweredArgument> arguments;
   unsigned oldCount = 0;
+  llvm::SmallVector<std::pair<unsigned, int64_t>>
+      multiples; ///< of new arguments: what they are multiples of
 };
 
 } // namespace metate

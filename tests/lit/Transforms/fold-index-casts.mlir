@@ -102,3 +102,20 @@ metate.kernel @large(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 1 to 65
   }
   metate.return
 }
+
+// An extent with 31 bits is the same number there and back.
+// CHECK-LABEL: metate.kernel @back
+// CHECK: %[[N:.*]] = memref.dim
+// CHECK-NOT: arith.index_cast
+// CHECK: metate.range (%{{.*}}) = (%{{.*}}) to (%[[N]])
+metate.kernel @back(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 1 to 4096>]}, %a: f32) {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %n32 = arith.index_cast %n : index to i32
+  %end = arith.index_cast %n32 : i32 to index
+  metate.range (%i) = (%zero) to (%end) {
+    memref.store %a, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}

@@ -10,6 +10,7 @@
 #include "metate/Target/Common/Passes.h"
 #include "metate/abi/base.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -86,6 +87,21 @@ private:
     return function;
   }
 
+  /// An extent that is a multiple of 8, say, is 8 * (%n / 8) in the task: whoever compiles it sees that no turns of a loop are left over.
+  Value asMultiple(OpBuilder &builder, Value value, Value argument) {
+    auto own = dyn_cast<BlockArgument>(value);
+    auto multiple = own ? kernel.getArgAttrOfType<IntegerAttr>(own.getArgNumber(), mark::multiple)
+                        : IntegerAttr();
+    if (!multiple)
+      return argument;
+    Location loc = argument.getLoc();
+    Value factor = arith::ConstantIndexOp::create(builder, loc, multiple.getInt());
+    Value quotient = arith::DivUIOp::create(builder, loc, argument, factor);
+    return arith::MulIOp::create(builder, loc, quotient, factor,
+                                 arith::IntegerOverflowFlags::nsw |
+                                     arith::IntegerOverflowFlags::nuw);
+  }
+
   LaunchOp launch(Operation *task, func::FuncOp function, ValueRange captured) {
     OpBuilder builder(task);
     return LaunchOp::create(builder, task->getLoc(), function.getResultTypes(),
@@ -103,7 +119,7 @@ private:
     launch(range, function, captured.getArrayRef());
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
     for (auto [value, argument] : llvm::zip(captured, function.getArguments()))
-      replaceAllUsesInRegionWith(value, argument, range.getBody());
+      replaceAllUsesInRegionWith(value, asMultiple(builder, value, argument), range.getBody());
     for (OpOperand &bound : range->getOpOperands()) {
       auto known = llvm::find(captured, bound.get());
       bound.set(known == captured.end() ? builder.clone(*bound.get().getDefiningOp())->getResult(0)
@@ -119,8 +135,9 @@ private:
     getUsedValuesDefinedAbove(serial.getBody(), captured);
     func::FuncOp function = createFunction(serial, captured.getArrayRef(), serial.getResultTypes());
     serial.replaceAllUsesWith(launch(serial, function, captured.getArrayRef()));
+    OpBuilder atStart = OpBuilder::atBlockBegin(&function.getBody().front());
     for (auto [value, argument] : llvm::zip(captured, function.getArguments()))
-      replaceAllUsesInRegionWith(value, argument, serial.getBody());
+      replaceAllUsesInRegionWith(value, asMultiple(atStart, value, argument), serial.getBody());
     Block &from = serial.getBody().front(), &to = function.getBody().front();
     to.getOperations().splice(to.end(), from.getOperations());
     Operation *yield = &to.back();

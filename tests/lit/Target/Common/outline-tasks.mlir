@@ -130,3 +130,24 @@ func.func private @real(%n: index) -> index {
 metate.kernel @plain(%n: index) {
   metate.return
 }
+
+// An extent that is a multiple of 8 says so in the task, but for the range's own bound, which is the host's.
+// CHECK-LABEL: func.func private @rows_task0(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !metate.block, %[[M:[a-z0-9]+]]: index, %[[N:[a-z0-9]+]]: index)
+// CHECK: %[[EIGHT:.*]] = arith.constant 8 : index
+// CHECK: %[[QUOTIENT:.*]] = arith.divui %[[M]], %[[EIGHT]] : index
+// CHECK: %[[MULTIPLE:.*]] = arith.muli %[[QUOTIENT]], %[[EIGHT]] overflow<nsw, nuw> : index
+// CHECK: metate.range (%{{.*}}) = (%{{.*}}) to (%[[N]]) {
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[MULTIPLE]] step
+metate.kernel @rows(%x: !metate.block, %n: index {metate.multiple = 4 : i64}, %m: index {metate.multiple = 8 : i64}) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  metate.range (%i) = (%zero) to (%n) {
+    %v = arith.index_cast %i : index to i32
+    scf.for %j = %zero to %m step %one {
+      metate.write %v, %x[%j] scope 0 : i32
+    }
+    metate.yield
+  }
+  metate.return
+}
