@@ -99,12 +99,18 @@ const Place &Place::operator=(const Operand &value) const {
 const Place &Place::operator=(const Place &other) const { return *this = Operand(other, Where()); }
 // NOLINTEND(misc-unconventional-assign-operator)
 
-const Place &Place::operator+=(const Operand &value) const { return atomic("add", value), *this; }
-const Place &Place::operator-=(const Operand &value) const { return atomic("sub", value), *this; }
-const Place &Place::operator*=(const Operand &value) const { return atomic("mul", value), *this; }
-const Place &Place::operator&=(const Operand &value) const { return atomic("and", value), *this; }
-const Place &Place::operator|=(const Operand &value) const { return atomic("or", value), *this; }
-const Place &Place::operator^=(const Operand &value) const { return atomic("xor", value), *this; }
+const Place &Place::update(const char *op, const char *atomicOp, const Operand &value) const {
+  if (kernel->builder().isShared(state->reference))
+    return atomic(atomicOp, value), *this;
+  return *this = binary(op, Operand(*this, Access::whereOf(value)), value);
+}
+
+const Place &Place::operator+=(const Operand &value) const { return update("+", "add", value); }
+const Place &Place::operator-=(const Operand &value) const { return update("-", "sub", value); }
+const Place &Place::operator*=(const Operand &value) const { return update("*", "mul", value); }
+const Place &Place::operator&=(const Operand &value) const { return update("&", "and", value); }
+const Place &Place::operator|=(const Operand &value) const { return update("|", "or", value); }
+const Place &Place::operator^=(const Operand &value) const { return update("^", "xor", value); }
 
 Value Place::atomic(const std::string &op, const Operand &value) const {
   KernelValue operand = Access::resolve(*kernel, value);

@@ -153,6 +153,7 @@ public:
 private:
   friend struct detail::Access;
   Place() = default;
+  const Place &update(const char *op, const char *atomic, const Operand &value) const;
   std::shared_ptr<detail::KernelState> kernel;
   std::shared_ptr<const detail::PlaceState> state;
 };

@@ -134,6 +134,42 @@ static Module everything() {
   return module;
 }
 
+// Kernels that test_builder.py has in Python as well.
+static Module twins() {
+  Module module("twins");
+  module.kernel("axpy", [](Kernel &k) {
+    Value a = k.value("a", f32);
+    Array x = k.array("x", f32, 1), y = k.array("y", f32, 1);
+    k.parallel_for({x.shape(0)}, [&](Value i) { y(i) += a * x(i); });
+  });
+  module.kernel("collatz", [](Kernel &k) {
+    Array n = k.array("n", i32, 1), steps = k.array("steps", i32, 1);
+    k.parallel_for({n.shape(0)}, [&](Value i) {
+      Place x = k.variable(n(i)), count = k.variable(0);
+      k.while_([&] { return x > 1; },
+               [&] {
+                 k.if_(x % 2 == 0, [&] { x = floor_div(x, 2); }, [&] { x = 3 * x + 1; });
+                 count += 1;
+               });
+      steps(i) = count;
+    });
+  });
+  module.kernel("lengths", [](Kernel &k) {
+    Array p = k.array("p", vector(3, f32), 1), out = k.array("out", f64, 1);
+    k.parallel_for({p.shape(0)}, [&](Value i) {
+      Place v = k.variable(p(i));
+      Place length = k.variable(function("norm", v)), square = k.variable(linear("dot", v, v));
+      k.if_(length > 1.5, [&] { out(i) = length + square; });
+      k.serial_for({1, 4}, [&](Value j) {
+        Value factor = cast(j, f32);
+        Place first = v[0];
+        out(i).atomic("max", factor * first);
+      });
+    });
+  });
+  return module;
+}
+
 static void runAll(const metate::Module &module) {
   float x[5] = {1, 2, 3, 4, 5}, y[5] = {};
   module.kernel("axpy")(2.0f, std::span(x), std::span(y));
@@ -244,6 +280,8 @@ static void mistakes() {
 }
 
 int main(int count, char **words) {
+  if (count > 1 && !std::strcmp(words[1], "twins"))
+    return std::fputs(twins().text(false).c_str(), stdout) < 0;
   if (count > 1 && !std::strcmp(words[1], "mistakes")) {
     mistakes();
     return failures != 0;
@@ -255,6 +293,15 @@ int main(int count, char **words) {
       Code code = module.compile({{"native"}, {{"opt_level", level}}});
       runAll(metate::Module::open_static(code.get(), device));
     }
+    Code debug = module.compile({{"native"}, {{"debug", "true"}}});
+    float x[5] = {}, y[3] = {};
+    metate::Status status = metate::Module::open_static(debug.get(), device)
+                                .kernel("axpy")
+                                .try_launch(2.0f, std::span(x), std::span(y));
+    expect(status.code == METATE_E_OUT_OF_RANGE &&
+               status.text.find("builder_cases.cpp:") != std::string::npos &&
+               status.text.find("y[3] of shape (3,)") != std::string::npos,
+           status.text.c_str());
     if (count > 1) {
       module.save(words[1]);
       runAll(metate::Module::open(words[1], device));

@@ -86,6 +86,43 @@ def test_what_can_be_said_computes_what_it_says(cases, tmp_path):
     assert run(cases, tmp_path / "cases.metate") == ""
 
 
+@mt.kernel
+def axpy(a: mt.f32, x: mt.types.ndarray(dtype=mt.f32, ndim=1), y: mt.types.ndarray(dtype=mt.f32, ndim=1)):
+    for i in range(x.shape[0]):
+        y[i] += a * x[i]
+
+
+@mt.kernel
+def collatz(n: mt.types.ndarray(dtype=mt.i32, ndim=1), steps: mt.types.ndarray(dtype=mt.i32, ndim=1)):
+    for i in range(n.shape[0]):
+        x = n[i]
+        count = 0
+        while x > 1:
+            if x % 2 == 0:
+                x = x // 2
+            else:
+                x = 3 * x + 1
+            count += 1
+        steps[i] = count
+
+
+@mt.kernel
+def lengths(p: mt.types.ndarray(dtype=mt.types.vector(3, mt.f32), ndim=1), out: mt.types.ndarray(dtype=mt.f64, ndim=1)):
+    for i in range(p.shape[0]):
+        v = p[i]
+        length = v.norm()
+        square = v.dot(v)
+        if length > 1.5:
+            out[i] = length + square
+        for j in range(1, 4):
+            mt.atomic_max(out[i], mt.cast(j, mt.f32) * v[0])
+
+
+def test_loops_and_functions_are_those_of_python(cases):
+    module = mt.aot.Module(name="twins").add_kernel(axpy).add_kernel(collatz).add_kernel(lengths)
+    assert run(cases, "twins") == module.source_module("twins").text(False)
+
+
 MISTAKES = """\
 builder_cases.cpp:N: kernel 'k': wrong number of indices: expected 1 index for this array, got 2
 builder_cases.cpp:N: kernel 'k': operator '<<': expected integers, got f32 and i32

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 
 namespace metate::tool {
 
@@ -155,20 +156,24 @@ public:
     for (uint32_t i = 0; i < head.kernels.count; ++i)
       own = std::min(own, first.kernels()[i].source);
     for (uint32_t i = 0; i < own; ++i)
-      addText(texts[i]);
+      addText(texts[i], i);
     for (uint32_t i = 0; i < head.kernels.count; ++i) {
       metate_kernel_info kernel = first.kernels()[i];
       kernel.name = add(first.text(kernel.name));
       addPools(i, kernel);
+      const metate_argument_info *given = first.arguments() + kernel.first_argument;
+      kernel.first_argument = uint32_t(arguments.size());
       for (uint32_t k = 0; k < kernel.argument_count; ++k) {
-        metate_argument_info argument = first.arguments()[kernel.first_argument + k];
+        metate_argument_info argument = given[k];
         argument.name = add(first.text(argument.name));
         arguments.push_back(argument);
       }
       if (kernel.source != METATE_NONE)
-        addText(texts[kernel.source]);
+        addText(texts[kernel.source], kernel.source);
       kernels.push_back(kernel);
     }
+    for (uint32_t i = 0; i < head.texts.count; ++i) // none is left of what the compiler wrote
+      addText(texts[i], i);
     for (const Part &part : parts) {
       Descriptor descriptor = part.descriptor();
       for (uint32_t i = 0; i < descriptor.header().variants.count; ++i) {
@@ -186,6 +191,7 @@ private:
   Descriptor first;
   std::string strings, blobs;
   std::map<std::string, uint32_t> known;
+  std::set<uint32_t> added; // texts
   std::vector<metate_type_info> types;
   std::vector<metate_kernel_info> kernels;
   std::vector<metate_argument_info> arguments;
@@ -201,7 +207,9 @@ private:
       strings.append(text).push_back('\0');
     return entry->second;
   }
-  void addText(metate_text &text) {
+  void addText(metate_text &text, uint32_t index) {
+    if (!added.insert(index).second)
+      return;
     text.file = add(first.text(text.file));
     text.text = add(first.text(text.text));
   }
