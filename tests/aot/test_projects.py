@@ -52,9 +52,11 @@ def warmth():
     return plate.sum()
 
 
-@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
-def test_cmake(installed, tmp_path, generator):
+@pytest.mark.parametrize(("generator", "emit"), [("Ninja", "o"), ("Unix Makefiles", "a")])
+def test_cmake(installed, tmp_path, generator, emit):
     source = project("cmake", tmp_path)
+    lists = source / "CMakeLists.txt"
+    lists.write_text(lists.read_text().replace("heat.py EMIT o)", f"heat.py EMIT {emit} KERNELS warmth diffuse OPTIONS -O3)"))
     configure(source, installed, "-G", generator)
     built = run("cmake", "--build", source / "b")
     assert built.count("Compiling the kernels of heat") == 2
