@@ -221,6 +221,15 @@ LONG = (
         (("METATE_TEST_VULKAN_CODE", "1"),),
         is_long=True,
     ),
+    # C of the same, through gcc; and the programs of tests/e2e with kernels that gcc made of C.
+    Step(
+        "c-code",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/python/test_c_code.py"),
+        *(("build-dev",), True, 0, 2),
+        (("METATE_TEST_C_CODE", "1"),),
+        is_long=True,
+    ),
+    Step("pytest-c", pytest("tests/e2e"), ("build-dev",), True, 0, 2, (("METATE_TEST_C", "gcc"),), is_long=True),
     Step(
         "mutants-fresh",
         (PYTHON, "tests/mutants/run.py", "--fresh", "--seed", "{seed}", "--junit", "{junit}"),

@@ -6,6 +6,7 @@ by gcc and clang as C99, all warnings errors.
 
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import c_code
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import metate as mt
+from metate.errors import CompilationError, RuntimeValueError_
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -100,3 +102,30 @@ def test_the_same_input_gives_the_same_text(tmp_path):
         texts.append((written.read_text(), written.with_suffix(".h").read_text()))
     assert texts[0] == texts[1]
     assert max(map(len, texts[0][0].split("\n"))) < 4095  # what C99 promises to take
+
+
+def test_where_a_machine_is_not_as_the_file_expects_it_says_so(tmp_path):
+    source = static.kernels.module().save(tmp_path / "levels.c")
+    for compiler in COMPILERS:
+        done = subprocess.run([compiler, "-ffast-math", "-c", source, "-o", tmp_path / "x.o"], capture_output=True, text=True)
+        assert done.returncode and "compile this file without -ffast-math" in done.stderr
+    c_code.compile_file(source, tmp_path / "alone.o", "-c", "-DMETATE_SINGLE_THREAD", compiler=COMPILERS[0])
+
+
+def test_what_is_refused(tmp_path):
+    with pytest.raises(CompilationError, match=r"sanitizer: code of target 'c' is instrumented by its own compiler: leave"):
+        static.kernels.module(sanitizer="address").save(tmp_path / "levels.c")
+    module = mt.aot.Module(targets=["c"]).add_kernel(static.kernels.axpy)
+    for file in ("x.metate", "x.o", "x.a"):
+        with pytest.raises(RuntimeValueError_, match=r"code of target 'c' is C source: expected a \.c file"):
+            module.save(tmp_path / file)
+    with pytest.raises(RuntimeValueError_, match=r"emit: expected 'c' for a \.c file, got 'o'"):
+        module.save(tmp_path / "x.c", emit="o")
+    assert not list(tmp_path.iterdir())
+
+
+def test_targets_beside_it_are_for_the_other_carriers(tmp_path):
+    module = mt.aot.Module(targets=["x86-64-v3", "c"], name="both").add_kernel(static.kernels.axpy)
+    assert module.save(tmp_path / "both.metate").exists() and module.save(tmp_path / "both.o").exists()
+    assert "C99" in module.save(tmp_path / "both.c").read_text()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["both.c", "both.h", "both.metate", "both.o"]

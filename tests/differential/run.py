@@ -74,6 +74,7 @@ class Variant:
     is_method: bool = False  # called, as a method
     reserves: bool = False  # when its slots were counted, and trees have no others
     device: str | None = None  # packed, and run on a device of that arch
+    is_source: bool = False  # as C, which gcc makes code of
 
 
 VARIANTS = (
@@ -109,6 +110,7 @@ VARIANTS = (
     Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
     Variant("on a grid", (("opt_level", 1),), device="simt"),
+    Variant("as C", (("opt_level", 2), ("chunk_ns", 0)), threads=4, is_source=True),
     # An order is fixed before LLVM, whose work at O2 takes longer than all else of a random kernel.
     Variant("deterministic", (("opt_level", 0), ("deterministic", True), ("chunk_ns", 0))),
     Variant("deterministic 4 workers", (("opt_level", 0), ("deterministic", True), ("chunk_ns", 0)), threads=4),
@@ -126,7 +128,7 @@ GROUPS = (
     (
         "O2 4 workers", "around the caches", "called as users do", "with slots reserved", "without partial results",
         "as a graph", "deterministic", "with slots reserved", "in an argument pack",
-        "as a graph of packs", "as a method", "on a grid",
+        "as a graph of packs", "as a method", "on a grid", "as C",
     ),
     (
         "interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks",
@@ -224,6 +226,7 @@ class Session:
         self.batches = 0
         self.contexts = {}
         self.jit, self.interpreter = _compiler.Jit(), _compiler.Interpreter()
+        self.c_compiler = None  # made when it is first asked for
         self.worker = None
         self.ran: dict[str, int] = {}
 
@@ -360,7 +363,7 @@ class Session:
         context = self.contexts.setdefault(variant.threads, mt.Context(threads=variant.threads))
         if variant.device is not None:
             return self._run_on_device(variant, module, text, choices, prepared)
-        key = (variant.changes, variant.stage, variant.checks, variant.may_alias, variant.is_loaded)
+        key = (variant.changes, variant.stage, variant.checks, variant.may_alias, variant.is_loaded, variant.is_source)
         code = compiled.get(key)
         if code is None:
             module.parse(text)
@@ -369,7 +372,7 @@ class Session:
         if code is None and variant.stage:
             code = self.interpreter.compile(module, choices, stage=variant.stage, checks=list(variant.checks))
         elif code is None:
-            code = self.jit.compile(module, choices)
+            code = (self._c_compiler() if variant.is_source else self.jit).compile(module, choices)
         compiled[key] = code
         with context:
             device = mt.runtime.device()
@@ -378,6 +381,13 @@ class Session:
             found = [one.launched(kernels[one.case.name]) for one in prepared]
         self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)
         return found
+
+    def _c_compiler(self):
+        if self.c_compiler is None:
+            import c_code
+
+            self.c_compiler = c_code.Compiler(c_code.COMPILER or "gcc")
+        return self.c_compiler
 
     def _run_on_device(self, variant, module, text, choices, prepared):
         context = self.contexts.setdefault(variant.device, mt.Context(arch=variant.device))

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import metate  # noqa: F401 -- its module of kernels
+from metate.errors import CompilationError
 
 COMPILER = os.environ.get("METATE_TEST_C")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -47,7 +48,8 @@ def compile_file(source: pathlib.Path, output: pathlib.Path, *options: str, comp
     """Compiles a generated file; all warnings are errors."""
     command = [*compiler.split(), *STRICT, *options, str(source), "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    if done.returncode:
+        raise CompilationError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return output
 
 

@@ -67,10 +67,14 @@ const Architecture *metate::architectureOf(const Triple &triple) {
   return nullptr;
 }
 
-StringRef metate::supportFor(const Triple &triple, llvm::ArrayRef<SupportCode> codes) {
-  const Architecture *architecture = architectureOf(triple);
+StringRef metate::supportOf(StringRef support, llvm::ArrayRef<SupportCode> codes) {
   for (const SupportCode &entry : codes)
-    if (architecture && entry.support == architecture->support)
+    if (entry.support == support)
       return entry.code();
   return "";
+}
+
+StringRef metate::supportFor(const Triple &triple, llvm::ArrayRef<SupportCode> codes) {
+  const Architecture *architecture = architectureOf(triple);
+  return architecture ? supportOf(architecture->support, codes) : "";
 }

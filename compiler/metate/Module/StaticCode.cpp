@@ -415,13 +415,13 @@ static Error writeInto(Module &module, const StaticModule &description, ArrayRef
   return Error::success();
 }
 
-/// Of the architecture that code is made for.
-static SmallVector<StringRef> supportOf(const StaticModule &description, const Triple &triple) {
-  SmallVector<StringRef> parts = {supportFor(triple, blocks), supportFor(triple, packed)};
+/// What the entries call, as `Architectures.def` names it.
+static SmallVector<StringRef> partsOf(const StaticModule &description, StringRef support) {
+  SmallVector<StringRef> parts = {supportOf(support, blocks), supportOf(support, packed)};
   if (!description.sessions.empty())
-    parts.push_back(supportFor(triple, sessions));
+    parts.push_back(supportOf(support, sessions));
   if (description.form == StaticForm::Library)
-    parts.push_back(supportFor(triple, descriptions));
+    parts.push_back(supportOf(support, descriptions));
   return parts;
 }
 
@@ -431,8 +431,9 @@ Expected<std::string> metate::staticCode(const StaticModule &description,
   Module module(description.name, context);
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple());
-  if (Error error = writeInto(module, description, entries,
-                              supportOf(description, module.getTargetTriple()), &machine))
+  if (Error error = writeInto(
+          module, description, entries,
+          partsOf(description, architectureOf(module.getTargetTriple())->support), &machine))
     return std::move(error);
   return objectOf(module, machine);
 }
@@ -442,8 +443,7 @@ Expected<std::string> metate::staticBitcode(const StaticModule &description,
   LLVMContext context;
   Module module(description.name, context);
   module.setDataLayout(sourceDataLayout);
-  if (Error error = writeInto(module, description, entries,
-                              supportOf(description, Triple("riscv64-unknown-linux-gnu")), nullptr))
+  if (Error error = writeInto(module, description, entries, partsOf(description, "c"), nullptr))
     return std::move(error);
   std::string bytes;
   raw_string_ostream stream(bytes);

@@ -85,6 +85,43 @@ define i64 @looked(i64 %i) {
   ret i64 %v
 }
 
+; So are casts of them, and booleans in memory, of which each is one bit.
+; CHECK-LABEL: uint64_t bits(unsigned char *p0, unsigned char *p1) {
+; CHECK-NOT: metate_value
+; CHECK: metate_store_u8(p1, {{.*}} << 1u
+define i64 @bits(ptr %x, ptr %y) {
+  %a = load <2 x float>, ptr %x
+  %b = load <2 x float>, ptr %y
+  %c = fcmp olt <2 x float> %a, %b
+  store <2 x i1> %c, ptr %y
+  %d = fadd <2 x float> %a, %b
+  %e = bitcast <2 x float> %d to i64
+  ret i64 %e
+}
+
+; Memory of a loop's turn is the function's.
+; CHECK-LABEL: uint32_t turns(uint32_t p0) {
+; CHECK: unsigned char bytes[40];
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define i32 @turns(i32 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %memory = alloca [10 x i32], align 4
+  call void @llvm.memset.p0.i64(ptr %memory, i8 1, i64 40, i1 false)
+  %at = zext i32 %i to i64
+  %p = getelementptr i32, ptr %memory, i64 %at
+  store i32 %i, ptr %p
+  %q = getelementptr i32, ptr %memory, i64 3
+  %v = load i32, ptr %q
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %loop, label %exit
+exit:
+  ret i32 %v
+}
+
 ; Vectors are taken apart.
 ; CHECK-LABEL: void vectors(unsigned char *p0) {
 ; CHECK-COUNT-4: metate_store_f32(

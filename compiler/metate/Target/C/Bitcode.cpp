@@ -11,6 +11,7 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -42,6 +43,18 @@ static void unify(Module &module, const StringSet<> &visible) {
     flags->eraseFromParent();
 }
 
+/// Only where a type and a level are constants does it pay that the protocol's functions are their callers': not in those that all share.
+static void keepCalls(Module &module, const StringSet<> &kernels) {
+  for (Function &function : module) {
+    if (kernels.contains(function.getName()) || function.hasFnAttribute(Attribute::AlwaysInline))
+      continue;
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<CallInst>(&instruction))
+        if (Function *callee = call->getCalledFunction(); callee && !callee->isIntrinsic())
+          call->setIsNoInline();
+  }
+}
+
 /// Products and sums are rounded apart: C says nothing else.
 static void keepApart(Module &module) {
   for (Function &function : module)
@@ -58,11 +71,16 @@ Expected<std::string> c::makeBitcode(mlir::ModuleOp code, ArrayRef<StringRef> en
     return module.takeError();
   StringRef tree(metate_c_bitcode_Tree_riscv64_begin,
                  size_t(metate_c_bitcode_Tree_riscv64_end - metate_c_bitcode_Tree_riscv64_begin));
+  StringSet<> kernels;
+  for (const Function &function : **module)
+    if (!function.isDeclaration())
+      kernels.insert(function.getName());
   if (Error error = linkTreeProtocol(**module, tree, {}))
     return std::move(error);
   StringSet<> visible;
   visible.insert_range(entries);
   unify(**module, visible);
+  keepCalls(**module, kernels);
   keepApart(**module);
   std::string bytes;
   raw_string_ostream stream(bytes);

@@ -97,14 +97,8 @@ std::string FilePrinter::constant(Constant &value) {
       if (expression->getOpcode() == Instruction::IntToPtr)
         return "((unsigned char *)(uintptr_t)" + constant(*expression->getOperand(0)) + ")";
   }
-  if (isa<UndefValue>(value) || isa<ConstantAggregateZero>(value)) {
-    if (!type->isAggregateType() && !type->isVectorTy())
-      return constant(*Constant::getNullValue(type));
-    std::string element = isa<StructType>(type) ? "" : "{";
-    return "((" + typeName(type) + "){" + element +
-           initialiser(*Constant::getNullValue(type->getContainedType(0))) +
-           (element.empty() ? "" : "}") + "})";
-  }
+  if (isa<UndefValue>(value) && !type->isAggregateType() && !type->isVectorTy())
+    return constant(*Constant::getNullValue(type));
   if (type->isAggregateType() || type->isVectorTy()) {
     std::vector<std::string> pieces;
     for (unsigned k = 0; Constant *element = value.getAggregateElement(k); ++k)
@@ -136,10 +130,8 @@ std::string FilePrinter::initialiser(Constant &value) {
   if (!type->isAggregateType() && !type->isVectorTy())
     return constant(value);
   std::vector<std::string> pieces;
-  unsigned count =
-      isa<StructType>(type) ? type->getStructNumElements() : type->getArrayNumElements();
-  for (unsigned k = 0; k < count; ++k)
-    pieces.push_back(initialiser(*value.getAggregateElement(k)));
+  for (unsigned k = 0; Constant *element = value.getAggregateElement(k); ++k)
+    pieces.push_back(initialiser(*element));
   bool isStruct = isa<StructType>(type);
   return (isStruct ? "{" : "{{") + join(pieces, ", ") + (isStruct ? "}" : "}}");
 }

@@ -91,8 +91,16 @@ bool FunctionPrinter::memoryIntrinsic(IntrinsicInst &call) {
   case Intrinsic::experimental_noalias_scope_decl:
   case Intrinsic::sideeffect:
   case Intrinsic::donothing:
-  case Intrinsic::stacksave:
   case Intrinsic::stackrestore:
+    return true;
+  case Intrinsic::stacksave: // how deep calls are
+    if (!all_of(call.users(), [](const User *user) {
+          auto *other = dyn_cast<IntrinsicInst>(user);
+          return other && other->getIntrinsicID() == Intrinsic::stackrestore;
+        })) {
+      file.use("frame");
+      assign(call, "METATE_FRAME()");
+    }
     return true;
   case Intrinsic::trap:
   case Intrinsic::ubsantrap:

@@ -4,9 +4,11 @@
 // wider integers than the code (of induction variables) are not run: C has none above 64 bits.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Target/C/Print/Print.h"
+#include "metate/Target/C/Print/Prepare.h"
 
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -21,8 +23,16 @@ static constexpr StringLiteral passes =
     "function(scalarizer<load-store>,sroa,early-cse<memssa>,gvn,instcombine<no-verify-fixpoint>,"
     "scalarizer<load-store>,simplifycfg,adce),globaldce";
 
-Error c::prepare(Module &module) {
-  StripDebugInfo(module);
+/// What only says something to LLVM; what it is said of would be computed for nobody.
+static void dropHints(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : make_early_inc_range(instructions(function)))
+      if (auto *call = dyn_cast<IntrinsicInst>(&instruction))
+        if (call->isAssumeLikeIntrinsic() && call->getType()->isVoidTy())
+          call->eraseFromParent();
+}
+
+static Error run(Module &module, StringRef pipeline) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager graphs;
@@ -34,9 +44,24 @@ Error c::prepare(Module &module) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   ModulePassManager manager;
-  if (Error error = builder.parsePassPipeline(manager, passes))
+  if (Error error = builder.parsePassPipeline(manager, pipeline))
     return error;
   manager.run(module, modules);
+  return Error::success();
+}
+
+Error c::prepare(Module &module) {
+  StripDebugInfo(module);
+  dropHints(module);
+  hoistAllocas(module);
+  if (Error error = run(module, passes))
+    return error;
+  expandVectors(module);
+  if (Error error = run(module, "function(scalarizer<load-store>,early-cse,simplifycfg)"))
+    return error;
+  dropHints(module); // simplifycfg makes some of branches that are never taken
+  if (Error error = run(module, "function(adce)"))
+    return error;
   std::string text;
   raw_string_ostream stream(text);
   if (verifyModule(module, &stream))
