@@ -61,13 +61,19 @@ static constexpr SupportCode descriptions[] = {
 #include "metate/Emit/Architectures.def"
 };
 
+/// Is the code for a machine without a system? C source is for any.
+static bool isBareModule(const Module &module) {
+  const Architecture *architecture = architectureOf(module.getTargetTriple());
+  return architecture && architecture->isBare();
+}
+
 namespace {
 /// Writes the entries into one module.
 class Writer {
 public:
   Writer(const StaticModule &description, Module &module)
       : description(description), module(module), context(module.getContext()),
-        isBare(architectureOf(module.getTargetTriple())->isBare()),
+        isBare(isBareModule(module)),
         isNarrow(module.getDataLayout().getPointerSize() < sizeof(metate_slot)),
         pointer(PointerType::get(context, 0)), i8(Type::getInt8Ty(context)),
         i32(Type::getInt32Ty(context)), i64(Type::getInt64Ty(context)) {}
