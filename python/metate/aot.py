@@ -289,7 +289,7 @@ class Module:
             hidden = _renamed(kernel, kernel_name).import_into(
                 module, parameters, may_alias, debug=self._options["debug"], asserts=self._options["asserts"] or None
             )
-            if text := documentation_of(kernel):
+            if text := _documentation_of(kernel):
                 module.document(kernel_name, text)
             for pool, memory in self._places.get(kernel_name, {}).items():
                 module.place_pool(kernel_name, pool, memory)
@@ -425,7 +425,7 @@ class Module:
 ModuleBuilder = ModuleBilder = Module  # the RFC's names, the second as its listing has it
 
 
-def documentation_of(kernel) -> str:
+def _documentation_of(kernel) -> str:
     """A kernel's docstring, as hosts of the module are shown it; empty of one without, and of a graph."""
     import inspect
 

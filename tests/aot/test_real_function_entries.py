@@ -85,7 +85,9 @@ def test_every_entry(name, tmp_path, rng):
     failure = way.run("height", line, 9)
     assert isinstance(failure, Failure) and failure.kind is AssertionError
     if failure.text is not None:
-        assert re.match(r".*test_functions\.py:\d+:\d+: kernel 'height': assertion failed: 9 is outside$", failure.text), failure
+        assert re.match(
+            r".*test_real_function_entries\.py:\d+:\d+: kernel 'height': assertion failed: 9 is outside$", failure.text
+        ), failure
 
 
 def test_hosts_see_the_function(tmp_path):
@@ -93,7 +95,7 @@ def test_hosts_see_the_function(tmp_path):
     assert loaded.binomial.signature() == "binomial(n: i32, k: i32) -> i64"
     header = (tmp_path / "calls.h").read_text()
     lines = pathlib.Path(__file__).read_text().splitlines()
-    place = re.search(r"Kernel 'binomial', \S*test_functions\.py:(\d+)\.", header)
+    place = re.search(r"Kernel 'binomial', \S*test_real_function_entries\.py:(\d+)\.", header)
     assert place and lines[int(place[1]) - 1] in ("@mt.real_func", "def binomial(n: mt.i32, k: mt.i32) -> mt.i64:")
     assert " *   Ways to choose k of n.\n" in header
     assert "int32_t calls_binomial(int32_t n, int32_t k, int64_t *result, void *const *pools," in header
