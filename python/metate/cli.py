@@ -35,7 +35,8 @@ Compiles the kernels of a Python file into a module.
 
 Every kernel, graph and tree type that FILE.py defines at its top level goes in, under its Python name.
 A kernel's annotations must say all there is to know: ti.types.ndarray(dtype=ti.f32, ndim=1) does,
-ti.types.ndarray() does not; such kernels are left out with a note, or refused if named by --kernel."""
+ti.types.ndarray() does not; such kernels are left out with a note, or refused if named by --kernel.
+A real function goes in as a kernel that calls it, where --kernel names it."""
 
 BUILD_EXAMPLES = """\
 examples:
@@ -43,6 +44,7 @@ examples:
   metate build kernels.py -o out/ --target x86-64-v3                 out/module.metate, for any such CPU
   metate build kernels.py -o all.metate --target x86-64 --target x86-64-v4 --target aarch64
                                                                      one file; the host picks what it can run
+  metate build kernels.py -o kernels.so                              kernels.so and kernels.h: dlopen, tvm-ffi, metate-run
   metate build kernels.py -o kernels.o --target aarch64              kernels.o and kernels.h, for a linker
   metate build kernels.py --bundle host --target x86-64-v3           host/: the module, headers, libmetate, FILES.txt
   metate build kernels.py --bundle host --emit o                     host/: kernels.o, kernels.h, FILES.txt
