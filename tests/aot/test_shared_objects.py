@@ -14,8 +14,9 @@ import pytest
 import tvm_ffi
 
 import metate as mt
-from metate import cli
+from metate import cli, runtime
 from metate.errors import CompilationError, RuntimeError_, RuntimeValueError_
+from metate_native import _runtime
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import level_kernels as kernels
@@ -122,6 +123,25 @@ def test_the_same_bytes_for_the_same_input(built, tmp_path):
     kernels.module().save(tmp_path / "levels.so")
     for name in ("levels.so", "levels.h"):
         assert (tmp_path / name).read_bytes() == (built / name).read_bytes()
+
+
+def test_the_descriptor_is_the_files(built, tmp_path):
+    """Byte for byte: one compile says the same, whatever carries it."""
+    file = kernels.module().save(tmp_path / "levels.metate")
+    one, other = (_runtime.Module.open_file(runtime.device(), str(path)) for path in (file, built / "levels.so"))
+    assert one.descriptor == other.descriptor
+    assert other.variants[0]["payload_bytes"] == (built / "levels.so").stat().st_size
+    data = (built / "levels.so").read_bytes()
+    assert _runtime.Module.open_bytes(runtime.device(), data).descriptor == one.descriptor
+
+
+def test_nothing_is_needed_where_it_is_made(tmp_path, monkeypatch):
+    """No linker, no compiler of C, nothing of the target: the search path is empty."""
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    for target in ("x86-64-v3", "aarch64"):
+        assert kernels.module(targets=[target]).save(tmp_path / f"{target}.so").stat().st_size > 10000
+    with pytest.raises(CompilationError, match=r"a linker takes objects of CPUs.* for 'vulkan': make a \.metate file"):
+        mt.aot.Module(targets=["vulkan"]).add_kernel(kernels.axpy).save(tmp_path / "gpu.so")
 
 
 def test_the_command_line(tmp_path, capsys):
