@@ -64,14 +64,10 @@ def dense(way, draw):
     turned, scalars, rotated = np.zeros_like(points), np.zeros(7), np.arange(10, dtype=np.int32)
     way.run("axpy", 2.5, x, y)
     total = way.run("total", values)
-    way.run("scalars", True, -5, 7, 2**50, 2**32 - 1, 0.1, 0.5 if not is_direct(way) else 0x3800, scalars)
+    way.run("scalars", True, -5, 7, 2**50, 2**32 - 1, 0.1, 0.5 if not way.is_direct else 0x3800, scalars)
     way.run("turn", m, by, points, turned)
     way.run("rotate", rotated, rotated)
     return y, total, scalars, turned, rotated
-
-
-def is_direct(way):
-    return type(way).__name__ == "Direct"  # half-sized floats are their bits there
 
 
 def sparse(way, draw):

@@ -9,6 +9,7 @@ carrier is a row of LINKED: a function that makes a shared object of it.
 
 import contextlib
 import ctypes
+import pathlib
 import re
 import subprocess
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ def failure_of(error: Exception) -> Failure:
 
 class Standard:
     """Kernels that are called like kernels of this process, in a context of their own where there is one."""
+
+    is_direct = False  # are arguments taken as they are, without checks, and half-sized floats as bits?
 
     def __init__(self, kernels, types, context=None):
         self._kernels, self._types, self._context = kernels, types, context or contextlib.nullcontext()
@@ -98,12 +101,20 @@ def results_of(kernel):
     return [np.zeros(shape, numpy_type(row)) for shape, row in zip(shapes, kernel.results, strict=True)]
 
 
+def found_in(results):
+    """What a call returns, of the arrays that it has written."""
+    found = [one.item() if one.ndim == 0 else one for one in results]
+    return None if not found else found[0] if len(found) == 1 else tuple(found)
+
+
 def aligned(memory):
     return ctypes.c_void_p(np.frombuffer(memory, np.uint8).ctypes.data)
 
 
 class Direct(Linked):
     """The C functions: no checks, a status. Arrays are contiguous, with the extents that the header asks for."""
+
+    is_direct = True
 
     def run(self, name, *arguments):
         kernel = self.opened.kernels[name]._kernel
@@ -115,8 +126,7 @@ class Direct(Linked):
         code = getattr(self.library, f"{self.name}_{name}")(*given, None, None)
         if code:
             return Failure(STATUS[code], None)
-        found = [one.item() if one.ndim == 0 else one for one in results]
-        return None if not found else found[0] if len(found) == 1 else tuple(found)
+        return found_in(results)
 
     def _pass(self, parameter, value, given, kept):
         if parameter["kind"] == TREE:
@@ -129,6 +139,60 @@ class Direct(Linked):
             given.append(ctypes.c_void_p(array.ctypes.data))
             free = array.ndim - parameter["element_rank"] if parameter["kind"] == ARRAY else 0
             given.extend(ctypes.c_int64(extent) for extent in array.shape[:free])
+
+
+LIBMETATE = pathlib.Path(__file__).resolve().parents[2] / "build/lib/libmetate.so"
+
+
+class Entry(Standard):
+    """Bare entries of a file that libmetate opened, by metate_kernel_direct: slots, no checks, a status."""
+
+    is_direct = True
+
+    def __init__(self, file):
+        opened = mt.aot.load(file)
+        super().__init__(opened.kernels, opened.types)
+        self._metate, self._module = ctypes.CDLL(LIBMETATE), ctypes.c_void_p()
+        device = ctypes.c_void_p()
+        self._expect(self._metate.metate_device_open(None, ctypes.byref(device)))
+        self._expect(self._metate.metate_module_open_file(device, str(file).encode(), 0, ctypes.byref(self._module)))
+
+    def _expect(self, code):
+        self._metate.metate_last_error.restype = ctypes.c_char_p
+        assert code == 0, self._metate.metate_last_error().decode()
+
+    def _entry(self, name):
+        found, entry = ctypes.c_void_p(), ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)()
+        self._expect(self._metate.metate_module_find_kernel(self._module, name.encode(), ctypes.byref(found)))
+        signature = ctypes.c_uint64(self._kernels[name]._kernel.signature)
+        self._expect(self._metate.metate_kernel_direct(found, signature, ctypes.byref(entry)))
+        return entry
+
+    def run(self, name, *arguments):
+        kernel = self._kernels[name]._kernel
+        results, slots, kept = results_of(kernel), [], []
+        for parameter, value in zip(kernel.parameters, arguments, strict=True):
+            slots.extend(self._slots(parameter, value, kept))
+        for one in results:
+            slots.extend(array_slots(one))
+        code = self._entry(name)((ctypes.c_int64 * max(1, len(slots)))(*slots), None, None)
+        if code:
+            return Failure(STATUS[code], None)
+        return found_in(results)
+
+    def _slots(self, parameter, value, kept):
+        if parameter["kind"] == TREE:
+            return [aligned(value.block).value]
+        if parameter["kind"] == ARRAY:
+            return array_slots(value)
+        values = np.ascontiguousarray(value, numpy_type(parameter)).ravel()
+        whole = values.view(f"u{values.itemsize}") if values.dtype.kind == "f" else values
+        return [ctypes.c_int64(int(one)).value for one in whole]
+
+
+def array_slots(array):
+    """An array's address, extents and strides in elements."""
+    return [array.ctypes.data, *array.shape, *(stride // array.itemsize for stride in array.strides)]
 
 
 class Packed(Linked):
@@ -218,6 +282,7 @@ WAYS = {
     "jit": lambda module, folder, kernels, types: Standard(kernels, types, mt.Context(**OPTIONS)),
     "interpreter": lambda module, folder, kernels, types: Standard(kernels, types, mt.Context(arch=mt.interp, **OPTIONS)),
     "metate": from_file("metate"),
+    "metate direct": lambda module, folder, kernels, types: Entry(module.save(folder / "direct.metate")),
     "so": from_file("so"),
     **{f"{carrier} {level}": at_level(carrier, level) for carrier in LINKED for level in ("direct", "standard", "packed")},
 }
