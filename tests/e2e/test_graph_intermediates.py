@@ -154,6 +154,64 @@ def test_vectors_matrices_constants_and_two_dims(rng):
         np.testing.assert_allclose(found, a[:, None] + b + a[:, None] * b + (i % 4) * 10 + j % 3, rtol=1e-5)
 
 
+@mt.kernel
+def mix(x: line, y: line, z: line):
+    for i in range(z.shape[0]):
+        z[i] = 0.5 * x[i % x.shape[0]] + 0.25 * y[i % y.shape[0]] + 1.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs_keep_what_is_needed(seed):
+    """Runs that mix two known arrays into a third one, some of them in loops: sharing memory must change nothing."""
+    draw = np.random.default_rng(seed)
+    builder, x = GraphBuilder(), Arg(ArgKind.NDARRAY, "x", mt.f32, ndim=1)
+    values = {"x": draw.random(30, dtype="f4")}
+    given, handles, results = {"x": values["x"].copy()}, {"x": x}, {}
+
+    def mixed(into, a, b):
+        long = np.arange(len(into))
+        into[:] = np.float32(0.5) * a[long % len(a)] + np.float32(0.25) * b[long % len(b)] + np.float32(1)
+
+    def step(name):
+        size = int(draw.choice([16, 40, 100, 250]))
+        handles[name] = builder.intermediate(name, mt.f32, (size,))
+        values[name] = np.zeros(size, "f4")
+        return [str(one) for one in draw.choice([one for one in handles if one != name], 2)]
+
+    for number in range(14):
+        if number % 5 == 4:  # a loop of two runs, whose first one reads what the second one left the turn before
+            turn, (first, second) = builder.create_sequential(), (f"a{number}", f"b{number}")
+            (p, q), (r, s) = step(first), step(second)
+            for name, (a, b) in ((first, (p, q)), (second, (r, s))):
+                builder.dispatch(mix, handles[a], handles[b], handles[name])
+                mixed(values[name], values[a], values[b])
+            p, r = ("x" if one in (first, second) else one for one in (p, r))
+            turn.dispatch(mix, handles[second], handles[p], handles[first])
+            turn.dispatch(mix, handles[first], handles[r], handles[second])
+            builder.append(turn, count=3)
+            for _ in range(3):
+                mixed(values[first], values[second], values[p])
+                mixed(values[second], values[first], values[r])
+            continue
+        name = f"t{number}"
+        a, b = step(name)
+        builder.dispatch(mix, handles[a], handles[b], handles[name])
+        mixed(values[name], values[a], values[b])
+    for number, name in enumerate(draw.choice([*handles][1:], 4, replace=False)):
+        handles[f"out{number}"] = Arg(ArgKind.NDARRAY, f"out{number}", mt.f32, ndim=1)
+        builder.dispatch(mix, handles[str(name)], x, handles[f"out{number}"])
+        results[f"out{number}"] = np.zeros(64, "f4")
+        mixed(results[f"out{number}"], values[str(name)], values["x"])
+    with mt.Context(opt_level=0, reports=True):
+        graph = builder.compile()
+        found = {name: np.zeros(64, "f4") for name in results}
+        graph.run({**given, **found})
+        (remark,) = [one for one in graph.report().remarks if one.subject == "intermediates"]
+    for name, expected in results.items():
+        np.testing.assert_allclose(found[name], expected, rtol=1e-6)
+    assert remark.numbers["bound"] <= remark.numbers["bytes"] < remark.numbers["apart"]
+
+
 def test_trees_beside_intermediates(rng):
     cells = mt.root.pointer(mt.i, 8).dense(mt.i, 16)
     field = mt.field(mt.f32)
