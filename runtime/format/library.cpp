@@ -1,6 +1,7 @@
 // Verification of modules in shared objects (abi/metate/abi/library.h). ELF is read with checks, and no more of it than
 // where the one section is: the hash says that the rest is what the compiler wrote.
 #include "format/carrier.h"
+#include "format/elf.h"
 
 #include "metate/abi/library.h"
 #include "support/checked.h"
@@ -8,7 +9,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <elf.h>
 
 namespace metate {
 
@@ -24,18 +24,23 @@ static metate_status failLibrary(const char *problem) {
   return fail(METATE_E_CORRUPT, "shared object: %s", problem);
 }
 
+static elf::Section sectionAt(const uint8_t *bytes, uint32_t index) {
+  return readAt<elf::Section>(bytes, readAt<elf::Header>(bytes, 0).sections +
+                                         uint64_t(index) * sizeof(elf::Section));
+}
+
 static metate_status checkElf(const uint8_t *bytes, uint64_t count) {
-  if (count < sizeof(Elf64_Ehdr))
+  if (count < sizeof(elf::Header))
     return failLibrary("it is smaller than ELF's header");
-  auto head = readAt<Elf64_Ehdr>(bytes, 0);
-  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-      head.e_ident[EI_VERSION] != EV_CURRENT || head.e_type != ET_DYN)
+  auto head = readAt<elf::Header>(bytes, 0);
+  if (head.fileClass != elf::CLASS_64 || head.data != elf::LITTLE_ENDIAN_DATA ||
+      head.version != elf::VERSION_1 || head.type != elf::SHARED_OBJECT)
     return failLibrary("expected a 64-bit little-endian one: an object or a program is no module");
-  if (head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shstrndx >= head.e_shnum ||
-      !inRange(head.e_shoff, uint64_t(head.e_shnum) * sizeof(Elf64_Shdr), count))
+  if (head.sectionBytes != sizeof(elf::Section) || head.names >= head.sectionCount ||
+      !inRange(head.sections, uint64_t(head.sectionCount) * sizeof(elf::Section), count))
     return failLibrary("its section table is damaged");
-  auto names = readAt<Elf64_Shdr>(bytes, head.e_shoff + head.e_shstrndx * sizeof(Elf64_Shdr));
-  if (!inRange(names.sh_offset, names.sh_size, count))
+  elf::Section names = sectionAt(bytes, head.names);
+  if (!inRange(names.offset, names.bytes, count))
     return failLibrary("its section names are damaged");
   return METATE_OK;
 }
@@ -43,18 +48,18 @@ static metate_status checkElf(const uint8_t *bytes, uint64_t count) {
 // Of a file that passed checkElf: the section with the module; nothing when there is none, or a second one.
 static Span sectionOf(const uint8_t *bytes, uint64_t count) {
   constexpr uint64_t nameBytes = sizeof METATE_LIBRARY_SECTION;
-  auto head = readAt<Elf64_Ehdr>(bytes, 0);
-  auto names = readAt<Elf64_Shdr>(bytes, head.e_shoff + head.e_shstrndx * sizeof(Elf64_Shdr));
+  auto head = readAt<elf::Header>(bytes, 0);
+  elf::Section names = sectionAt(bytes, head.names);
   Span found;
-  for (uint32_t i = 0; i < head.e_shnum; ++i) {
-    auto section = readAt<Elf64_Shdr>(bytes, head.e_shoff + i * sizeof(Elf64_Shdr));
-    if (section.sh_type != SHT_PROGBITS || !inRange(section.sh_name, nameBytes, names.sh_size) ||
-        memcmp(bytes + names.sh_offset + section.sh_name, METATE_LIBRARY_SECTION, nameBytes) != 0)
+  for (uint32_t i = 0; i < head.sectionCount; ++i) {
+    elf::Section section = sectionAt(bytes, i);
+    if (section.type != elf::PROGBITS || !inRange(section.name, nameBytes, names.bytes) ||
+        memcmp(bytes + names.offset + section.name, METATE_LIBRARY_SECTION, nameBytes) != 0)
       continue;
-    if (found.data || section.sh_offset % 8 || section.sh_size < sizeof(metate_library) ||
-        !inRange(section.sh_offset, section.sh_size, count))
+    if (found.data || section.offset % 8 || section.bytes < sizeof(metate_library) ||
+        !inRange(section.offset, section.bytes, count))
       return {};
-    found = {bytes + section.sh_offset, section.sh_size};
+    found = {bytes + section.offset, section.bytes};
   }
   return found;
 }
@@ -88,10 +93,10 @@ static metate_status checkRecord(const void *bytes, uint64_t count, const Span &
 
 // One target, and the machine that ELF names.
 static metate_status checkTarget(const uint8_t *bytes, const Descriptor &descriptor) {
-  uint16_t machine = readAt<Elf64_Ehdr>(bytes, 0).e_machine;
-  uint32_t arch = machine == EM_X86_64    ? METATE_ARCH_X86_64
-                  : machine == EM_AARCH64 ? METATE_ARCH_AARCH64
-                                          : 0;
+  uint16_t machine = readAt<elf::Header>(bytes, 0).machine;
+  uint32_t arch = machine == elf::X86_64    ? METATE_ARCH_X86_64
+                  : machine == elf::AARCH64 ? METATE_ARCH_AARCH64
+                                            : 0;
   if (descriptor.header().variants.count != 1 ||
       descriptor.variants()[0].format != METATE_FORMAT_SHARED_OBJECT ||
       descriptor.variants()[0].arch != arch)
@@ -100,7 +105,7 @@ static metate_status checkTarget(const uint8_t *bytes, const Descriptor &descrip
 }
 
 static bool isLibrary(const void *bytes, uint64_t count) {
-  return count >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
+  return count >= sizeof elf::magic && memcmp(bytes, elf::magic, sizeof elf::magic) == 0;
 }
 
 static Span libraryDescriptor(const void *bytes, uint64_t count) {

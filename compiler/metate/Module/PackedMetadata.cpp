@@ -1,7 +1,7 @@
 //===- PackedMetadata.cpp - packed entries described to tvm-ffi -*- C++ -*-===//
 //
-// The JSON text that tvm-ffi has of a function: `type_schema`, types of arguments and result in tvm-ffi's own words, and beside it
-// `metate`, the same in ours, with names and what the kernel does with each.
+// The JSON text that tvm-ffi has of a function: `type_schema`, types of arguments and result in tvm-ffi's own words, and beside
+// it `metate`, the same in ours, with names and what the kernel does with each.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Module/Static.h"

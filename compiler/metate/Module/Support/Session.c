@@ -1,10 +1,10 @@
-/* A kernel run by steps: set_input, run, get_output, by the names of its arguments. All that is kept between two calls lies in memory
- * that the caller gives, an array of bytes:
+/* A kernel run by steps: set_input, run, get_output, by the names of its arguments. All that is kept between two calls lies in
+ * memory that the caller gives, an array of bytes:
  *
  *   [session][an argument for each value][what its DLTensor says, for each][slots][three words for each pool]
  *
- * Data of arrays and blocks stay where they are. Of a tensor that is an object of tvm-ffi a reference is kept until another one takes
- * its place, or the session is closed; what a DLTensor says is copied. The bytes may be moved between calls. */
+ * Data of arrays and blocks stay where they are. Of a tensor that is an object of tvm-ffi a reference is kept until another one
+ * takes its place, or the session is closed; what a DLTensor says is copied. The bytes may be moved between calls. */
 #include "metate/Module/Support/Call.h"
 
 #define SESSION_MAGIC 0x4e4f495353455353ull /* "SSESSION" */
