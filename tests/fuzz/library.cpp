@@ -9,6 +9,7 @@
 using namespace metate::fuzz;
 using metate::test::Bytes;
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so.
 extern "C" int LLVMFuzzerInitialize(int *, char ***) {
   silence();
   return 0;

@@ -118,6 +118,7 @@ void map(const Host &device, const Bytes &file) {
 
 } // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so.
 extern "C" int LLVMFuzzerInitialize(int *, char ***) {
   silence();
   return 0;
