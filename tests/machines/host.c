@@ -2,6 +2,7 @@
  * the same on every machine. Includes the generated header and nothing of a C library but fixed-width types; where() is the machine's:
  * stdio here, semihosting on a bare one. */
 #include "../aot/ffi.h"
+#include "careful.h"
 #include "machine.h"
 #include "metate/abi/kernel.h"
 #include "metate/abi/tree.h"
@@ -72,6 +73,12 @@ static void numbers(void) {
   static uint16_t w[8] = {0x3f80, 0xbf80, 0x0001, 0x7f7f, 0x3eab, 0x4049, 0x8000, 0xc2c8};
   begin("narrow", machine_narrow(h, 8, c, 8, u, 8, w, 8, 0.1, NULL, NULL));
   SHOW(h), SHOW(c), SHOW(u), SHOW(w), END();
+
+  static double larges[3] = {-100, 100, -100};
+  x[7] = (float)(x[6] - x[6]) / (float)(x[6] - x[6]); /* no number */
+  begin("largest", machine_largest(x, 20, d, 20, larges, 3, NULL, NULL));
+  SHOW(larges), END();
+  x[7] = 1;
 
   static int32_t bins[7];
   static float most[4];
@@ -152,7 +159,7 @@ static void hooks(void) {
       put_hex((uint64_t)failure.shape[0], 8);
   SHOW(x), END();
   failure.code = METATE_OK;
-  begin("beyond", machine_beyond(few, 4, 9, NULL, &host));
+  begin("beyond", careful_beyond(few, 4, 9, NULL, &host));
   put_hex(failure.rank, 2), put_hex((uint64_t)failure.index[0], 4),
       put_hex((uint64_t)failure.shape[0], 4), END();
   out("say ");

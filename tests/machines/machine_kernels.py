@@ -136,7 +136,15 @@ def stop(x: i32s):
         x[i] += 1
 
 
-@mt.kernel(debug=True)
+@mt.kernel
+def largest(x: f32s, y: f64s, out: f64s):
+    for i in range(x.shape[0]):
+        out[0] = mt.max(out[0], x[i])
+        out[1] = mt.min(out[1], y[i])
+        out[2] = mt.max(out[2], mt.min(x[i], y[i]))
+
+
+@mt.kernel
 def beyond(x: i32s, i: mt.i32):
     for k in range(1):
         x[i + k] = 7
@@ -180,7 +188,12 @@ def steps():
     return builder.compile("steps")
 
 
-KERNELS = (dense, matrices, doubles, integers, narrow, histogram, paint, gather, erase, quantised, recurse, stop, beyond, say)
+KERNELS = (dense, matrices, doubles, integers, narrow, histogram, paint, gather, erase, quantised, recurse, stop, largest, say)
+
+
+def careful(target):
+    """A module of debug mode."""
+    return mt.aot.Module(targets=[target], name="careful", debug=True).add_kernel(beyond)
 
 
 def module(target, without=(), **options):

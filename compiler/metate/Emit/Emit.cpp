@@ -9,6 +9,7 @@
 
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Architecture.h"
+#include "metate/Emit/BareMachine.h"
 #include "metate/Emit/Blends.h"
 #include "metate/Emit/CodegenRemarks.h"
 #include "metate/Emit/Externals.h"
@@ -39,7 +40,6 @@
 #include "llvm/Transforms/Scalar/ADCE.h"
 #include "llvm/Transforms/Scalar/LoopDeletion.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/LowerAtomicPass.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
 
 #include <atomic>
@@ -140,13 +140,6 @@ static void setLinkage(llvm::Module &module, ArrayRef<StringRef> names, bool has
     if (!hasUnwinder)
       function.setDoesNotThrow();
   }
-}
-
-/// One kernel at a time, on one core: atomic operations are plain ones, which the optimiser may join and leave out.
-static void makePlain(llvm::Module &module) {
-  llvm::FunctionAnalysisManager none;
-  for (llvm::Function &function : module)
-    llvm::LowerAtomicPass().run(function, none);
 }
 
 /// Products and sums stay apart, in the optimiser and in the code generator.
@@ -309,6 +302,8 @@ struct Compilation {
     markForSanitizer(*module, options.sanitizer);
     optimise(*module, *machine, optLevel, options.sanitizer);
     instrument(*module, options.sanitizer, *machine);
+    if (isBare)
+      expandExtremes(*module);
     if (Error error = addHalfConversions(*module))
       return error;
     Expected<SmallVector<char, 0>> object = generate(*module, *machine);

@@ -29,6 +29,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 LLD_HAS_DRIVER(elf)
 LLD_HAS_DRIVER(wasm)
@@ -344,9 +345,17 @@ Expected<std::string> metate::linkWasm(StringRef object, bool strip) {
   if (!isWasmObject(object))
     return llvm::createStringError(
         "a .wasm file is linked of an object for WebAssembly: expected the target wasm32");
+  Expected<Symbols> symbols = symbolsOf(object);
+  if (!symbols)
+    return symbols.takeError();
   std::vector<std::string> arguments = {
-      "--no-entry", "--import-memory",  "--export-dynamic",     "--stack-first",
-      "-z",         "stack-size=65536", "--export=__heap_base", "--import-undefined"};
+      "--no-entry", "--import-memory",  "--import-undefined",  "--stack-first",
+      "-z",         "stack-size=65536", "--export=__heap_base"};
+  std::set<std::string> exported; // sorted
+  for (const auto &symbol : symbols->defined)
+    exported.insert(symbol.first().str());
+  for (const std::string &name : exported)
+    arguments.push_back("--export=" + name);
   if (strip)
     arguments.push_back("--strip-all");
   return linked(object, arguments, /*isWasm=*/true);

@@ -2,6 +2,10 @@
 #include "metate/protocol/block.h"
 #include "metate/Module/Support/Support.h"
 
+#ifdef __wasm__
+#include "metate/Module/Support/Library.h"
+#endif
+
 #ifdef METATE_ONE_THREAD
 enum { WORKERS = 1 };
 #else
