@@ -28,7 +28,7 @@ OWN = {
     r"^(guard variable for )?(metate::grid::)?optimise\(.*::levels$": "a table of LLVM's constants",
     r"^makeMachine\(.*::once$": "LLVM's targets are registered once in a process",
     r"^(guard variable for )?metate::perfDump\(\)::(mutex|living)$": "perf takes one file of a process: LLVM keeps it",
-    r"^findTarget\(.*::(x86|aarch64)$": "LLVM's targets are registered once in a process",
+    r"^initialise\w+\(\)::once$": "LLVM's targets are registered once in a process",
     r"metate::python::\(anonymous namespace\)::innermost$|mainThread": "signals arrive at a process, at its main thread",
     r"^metate::python::\(anonymous namespace\)::(compileError|frontendError)$": "the extension's exception classes",
     r"^metate::python::((callable|bound)::)?\(anonymous namespace\)::(\w*[sS]lots|members|methods|spec)$": "Python's tables",
