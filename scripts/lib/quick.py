@@ -60,7 +60,11 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (r"python/metate/(ad/|borrowed_memory|argument_kinds)|tests/python/torch_", (), ("tests/python/test_torch.py",)),
     (r"python/metate/frontend/source", (), ("tests/e2e/test_where_code_lives.py",)),
-    (r"python/metate/(aot|native|loaded|cli)\.py", (), ("tests/aot", "tests/python/test_check_command.py")),
+    (
+        r"python/metate/(aot|carriers|function_kernel|native|loaded|session|cli)\.py",
+        (),
+        ("tests/aot", "tests/python/test_check_command.py"),
+    ),
     (r"python/metate/(tree|tree_type|types)", (), ("tests/python/test_tree.py", "tests/python/test_tree_levels.py")),
     (
         r"python/metate/ui/ggui/",
