@@ -98,3 +98,14 @@ def test_expected_failures_name_cases_and_targets():
     for group in EXPECTED_FAILURES:
         assert set(group) == {"reason", "targets", "cases"} and len(group["reason"]) > 20
         assert set(group["targets"]) <= {*MACHINES, "wasm32"} and set(group["cases"]) <= set(CASES)
+
+
+@pytest.mark.parametrize("target", ["riscv64", "thumbv7em-none-eabihf", "wasm32"])
+def test_explain_shows_code_for_it(target, tmp_path):
+    """Instructions of each function; of WebAssembly the loops alone."""
+    page = tmp_path / "page.html"
+    status = cli.main(["explain", "--target", target, "--kernel", "dense", "-o", str(page), str(HERE / "machine_kernels.py")])
+    assert status == (2 if expected_to_fail(target) else 0)  # of the whole file a kernel does not compile; the page is there
+    shown = page.read_text()
+    found = {"riscv64": "fmadd.s|fmul.s", "thumbv7em-none-eabihf": "vmul.f32|vfma.f32"}.get(target)
+    assert "metate_entry_dense" in shown and (found is None or re.search(found, shown))

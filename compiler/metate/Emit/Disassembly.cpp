@@ -163,6 +163,9 @@ static Error readObject(StringRef bytes, Tools &tools, std::vector<CodeFunction>
       object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload"));
   if (!file)
     return file.takeError();
+  // WebAssembly's functions are no machine's code yet: nothing is said of them.
+  if (!llvm::isa<object::ELFObjectFileBase>(**file))
+    return Error::success();
   std::unique_ptr<llvm::DWARFContext> lines = llvm::DWARFContext::create(**file);
   for (const object::SymbolRef &symbol : (*file)->symbols()) {
     Expected<object::SymbolRef::Type> type = symbol.getType();
