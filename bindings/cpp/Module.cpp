@@ -197,8 +197,8 @@ void Module::save(const std::string &path, const Options &given) const {
   std::string member = llvm::sys::path::stem(path).str() + ".o";
   llvm::SmallString<128> header(path);
   llvm::sys::path::replace_extension(header, ".h");
-  write(path, ending == ".o" ? carrier.objects.front()
-                             : valueOf(makeArchive(carrier.objects.front(), member)));
+  write(path, ending == ".o" ? carrier.files.front()
+                             : valueOf(makeArchive(carrier.files.front(), member)));
   write(header.str().str(), carrier.header);
 }
 

@@ -94,6 +94,7 @@ private:
   Value *extended(IRBuilder<> &builder, Value *value, uint32_t dtype);
   Type *scalarType(uint32_t dtype);
   Function *define(StringRef name, FunctionType *type, ArrayRef<std::string> declared);
+  Function *definePacked(StringRef name);
   FunctionCallee support(StringRef name, Type *result, ArrayRef<Type *> parameters) {
     return module.getOrInsertFunction(name, FunctionType::get(result, parameters, false));
   }
@@ -164,6 +165,12 @@ Function *Writer::define(StringRef name, FunctionType *type, ArrayRef<std::strin
   function->addFnAttr(Attribute::NoUnwind);
   BasicBlock::Create(context, "", function);
   return function;
+}
+
+/// A function by tvm-ffi's convention.
+Function *Writer::definePacked(StringRef name) {
+  return define(name, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false),
+                {"void *", "const void *", "int32_t", "void *"});
 }
 
 /// Of a library in a section of its own, behind the record that is filled when the file is sealed.
@@ -323,9 +330,7 @@ void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
 
 void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
                        Constant *descriptor) {
-  Function *function =
-      define(kernel.packed, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false),
-             {"void *", "const void *", "int32_t", "void *"});
+  Function *function = definePacked(kernel.packed);
   IRBuilder<> builder(&function->getEntryBlock());
   Value *slots =
       builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
@@ -341,8 +346,7 @@ void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *en
 
 /// A function by tvm-ffi's convention that gives a text.
 void Writer::addText(const Twine &name, StringRef text) {
-  Function *function =
-      define(name.str(), FunctionType::get(i32, {pointer, pointer, i32, pointer}, false));
+  Function *function = definePacked(name.str());
   IRBuilder<> builder(&function->getEntryBlock());
   Constant *bytes = ConstantDataArray::getString(context, text);
   auto *variable = new GlobalVariable(module, bytes->getType(), true, GlobalValue::InternalLinkage,
@@ -354,8 +358,7 @@ void Writer::addText(const Twine &name, StringRef text) {
 
 /// One of the calls of Support/Session.c, over this module.
 void Writer::addSession(const StaticSession &session, GlobalVariable *own) {
-  Function *function =
-      define(session.symbol, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false));
+  Function *function = definePacked(session.symbol);
   IRBuilder<> builder(&function->getEntryBlock());
   builder.CreateRet(
       builder.CreateCall(support(("metate_support_session_" + session.call).str(), i32,
