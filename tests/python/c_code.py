@@ -6,6 +6,7 @@ METATE_TEST_C=gcc (or another compiler's command) has all tests run so. Needs no
 import ctypes
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,19 @@ class _StaticModule(ctypes.Structure):
         ("entry_count", ctypes.c_uint32),
         ("reserved", ctypes.c_uint32),
     ]
+
+
+def with_c_names(module):
+    """The module, or one like it whose symbols C can have: kernels of one process are called as the user likes."""
+    from metate_native import _compiler
+
+    text = module.text(True)
+    named = re.sub(r"@([A-Za-z_]\w*)\.([\w.$]+)", lambda match: "@" + re.sub(r"\W", "_", f"{match[1]}.{match[2]}"), text)
+    if named == text:
+        return module
+    renamed = _compiler.SourceModule("module")
+    renamed.parse(named)
+    return renamed
 
 
 def name_in(header: str) -> str:
@@ -65,7 +79,7 @@ class Compiler:
         from metate_native import _compiler
 
         choices.targets = ["c"]
-        header, files = _compiler.build_static(module, choices)
+        header, files = _compiler.build_static(with_c_names(module), choices)
         self.count += 1
         folder = pathlib.Path(self.folder.name, str(self.count))
         folder.mkdir()

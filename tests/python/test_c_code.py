@@ -23,7 +23,7 @@ def test_gcc_takes_kernels_of_examples(tmp_path):
         text, choices = example_kernels.read(record, "c")
         module = _compiler.SourceModule("module")
         module.parse(text)
-        header, (source,) = _compiler.build_static(module, choices)
+        header, (source,) = _compiler.build_static(c_code.with_c_names(module), choices)
         folder = tmp_path / str(number)
         folder.mkdir()
         own = c_code.name_in(header)

@@ -84,10 +84,10 @@ def test_forbidden_edge_is_named(tmp_path, name, line, rule):
 
 
 def test_targets_and_drivers_do_not_know_one_another(tmp_path):
-    target = {"compiler/metate/Target/C/Emit.h": '#include "metate/Target/Cpu/Map.h"\n'}
+    target = {"compiler/metate/Target/Cuda/Emit.h": '#include "metate/Target/Cpu/Map.h"\n'}
     driver = {"runtime/driver/cuda/launch.h": '#include "driver/cpu/features.h"\n'}
     result = check(tmp_path, SOUND | target | driver)
-    assert "compiler/metate/Target/C/Emit.h:1:" in result.stdout
+    assert "compiler/metate/Target/Cuda/Emit.h:1:" in result.stdout
     assert "runtime/driver/cuda/launch.h:1:" in result.stdout
 
 

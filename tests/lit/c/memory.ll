@@ -99,6 +99,15 @@ define i64 @bits(ptr %x, ptr %y) {
   ret i64 %e
 }
 
+; An acquire orders what follows it, whether or not anybody wants the number.
+; CHECK-LABEL: void waits(unsigned char *p0) {
+; CHECK: (void)metate_atomicload_u32_acquire(p0 + 8ll);
+define void @waits(ptr %x) {
+  %p = getelementptr i8, ptr %x, i64 8
+  %v = load atomic i32, ptr %p acquire, align 4
+  ret void
+}
+
 ; Memory of a loop's turn is the function's.
 ; CHECK-LABEL: uint32_t turns(uint32_t p0) {
 ; CHECK: unsigned char bytes[40];

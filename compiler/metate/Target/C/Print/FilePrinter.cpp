@@ -153,40 +153,37 @@ namespace {
 /// Types of functions that the host gives or gets (metate/abi/kernel.h), by what LLVM sees of them.
 struct BorderType {
   const char *llvm, *result;
-  std::vector<const char *> parameters;
+  const char *parameters[6]; ///< as many as there are
 };
 } // namespace
 
-static ArrayRef<BorderType> borderTypes() {
-  static const BorderType types[] = {
-      // metate_entry
-      {"i32 (ptr, ptr, ptr)",
-       "int32_t",
-       {"const union metate_slot *", "void *const *", "const struct metate_host *"}},
-      // metate_task_body
-      {"i32 (ptr, i64, i64, i32)", "int32_t", {"void *", "int64_t", "int64_t", "uint32_t"}},
-      // metate_parallel_for; "()": a task's body
-      {"i32 (ptr, i64, i64, i32, ptr, ptr)",
-       "int32_t",
-       {"void *", "int64_t", "int64_t", "uint32_t", "()", "void *"}},
-      // metate_print
-      {"void (ptr, ptr, i32)", "void", {"void *", "const struct metate_print_item *", "uint32_t"}},
-      // metate_task_hooks
-      {"void (ptr, i32, i32, i64)", "void", {"void *", "uint32_t", "uint32_t", "int64_t"}},
-      {"void (ptr, i32)", "void", {"void *", "uint32_t"}},
-  };
-  return types;
-}
+static constexpr BorderType borderTypes[] = {
+    // metate_entry
+    {"i32 (ptr, ptr, ptr)",
+     "int32_t",
+     {"const union metate_slot *", "void *const *", "const struct metate_host *"}},
+    // metate_task_body
+    {"i32 (ptr, i64, i64, i32)", "int32_t", {"void *", "int64_t", "int64_t", "uint32_t"}},
+    // metate_parallel_for; "()": a task's body
+    {"i32 (ptr, i64, i64, i32, ptr, ptr)",
+     "int32_t",
+     {"void *", "int64_t", "int64_t", "uint32_t", "()", "void *"}},
+    // metate_print
+    {"void (ptr, ptr, i32)", "void", {"void *", "const struct metate_print_item *", "uint32_t"}},
+    // metate_task_hooks
+    {"void (ptr, i32, i32, i64)", "void", {"void *", "uint32_t", "uint32_t", "int64_t"}},
+    {"void (ptr, i32)", "void", {"void *", "uint32_t"}},
+};
 
 Prototype FilePrinter::prototypeOf(FunctionType &type) {
   std::string text;
   raw_string_ostream(text) << type;
   Prototype result;
-  for (const BorderType &known : borderTypes()) {
+  for (const BorderType &known : borderTypes) {
     if (text != known.llvm)
       continue;
     result.result = known.result;
-    for (StringRef parameter : known.parameters) {
+    for (StringRef parameter : ArrayRef(known.parameters).take_front(type.getNumParams())) {
       auto *context = &module.getContext();
       auto *i64 = Type::getInt64Ty(*context);
       auto *i32 = Type::getInt32Ty(*context);

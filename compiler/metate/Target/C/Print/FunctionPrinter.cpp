@@ -175,8 +175,12 @@ void FunctionPrinter::write(Instruction &instruction) {
   if (auto *into = dyn_cast<InsertElementInst>(&instruction))
     return insert(*into, into->getOperand(0), into->getOperand(1),
                   ".e[" + use(into->getOperand(2)) + "]");
-  if (instruction.use_empty())
+  if (instruction.use_empty()) {
+    // Of those that stay the order is what counts.
+    if (auto *one = dyn_cast<LoadInst>(&instruction); one && !one->isSimple())
+      line("(void)" + load(*one) + ";");
     return;
+  }
   assign(instruction, expression(instruction));
 }
 
