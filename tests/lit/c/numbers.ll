@@ -23,6 +23,25 @@ define i16 @narrow(i16 %a, i16 %b) {
   ret i16 %p
 }
 
+; Of complements gcc warns where they are compared.
+; CHECK-LABEL: uint8_t complement(uint8_t p0, uint8_t p1) {
+; CHECK: p0 > metate_complement_u8(p1)
+define i8 @complement(i8 %a, i8 %b) {
+  %n = xor i8 %b, -1
+  %c = icmp ugt i8 %a, %n
+  %r = zext i1 %c to i8
+  ret i8 %r
+}
+
+; CHECK-LABEL: uint8_t reversed(uint8_t p0) {
+; CHECK: metate_bitreverseodd_u8_2(
+define i8 @reversed(i8 %a) {
+  %t = trunc i8 %a to i2
+  %v = call i2 @llvm.bitreverse.i2(i2 %t)
+  %r = zext i2 %v to i8
+  ret i8 %r
+}
+
 ; CHECK-LABEL: uint32_t odd(uint32_t p0) {
 ; CHECK: & 131071u
 define i17 @odd(i17 %a) {

@@ -197,8 +197,7 @@ std::string FunctionPrinter::numberIntrinsic(IntrinsicInst &call) {
     }
     bool isOdd = width != containerBits(width) && id != Intrinsic::umin && id != Intrinsic::umax &&
                  id != Intrinsic::ctpop && id != Intrinsic::usub_sat;
-    if (isOdd && (id == Intrinsic::bswap || id == Intrinsic::bitreverse ||
-                  id == Intrinsic::sadd_sat || id == Intrinsic::ssub_sat))
+    if (isOdd && (id == Intrinsic::sadd_sat || id == Intrinsic::ssub_sat))
       return "";
     // Whether zero or the least number counts is no operand here: both have a result.
     bool hasFlag = id == Intrinsic::abs || id == Intrinsic::ctlz || id == Intrinsic::cttz;

@@ -77,6 +77,11 @@ std::string FunctionPrinter::integerBinary(BinaryOperator &operation) {
   case Instruction::Or:
     return simple("|");
   case Instruction::Xor:
+    // gcc warns of complements of what is narrower than int, wherever they are compared.
+    if (auto *ones = dyn_cast<ConstantInt>(right);
+        ones && ones->isMinusOne() && container < 32 && width == container)
+      return file.use("complement", {"u" + std::to_string(container)}) + "(" +
+             bare(use(left)).str() + ")";
     return simple("^");
   case Instruction::UDiv:
     return simple("/");
