@@ -103,6 +103,11 @@ class Module:
         self._reserve = bool(reserve)
 
     @property
+    def name(self) -> str | None:
+        """The module's name; None: the file's that it is saved to."""
+        return self._name
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The machines that a module file is built for."""
         return self._targets

@@ -31,6 +31,7 @@ _PURPOSES = {
     ".a": "the module for a linker, as a static library",
     ".so": "the module for dlopen",
     ".c": "the module for a C compiler",
+    ".wasm": "the module for a WebAssembly runtime",
     ".sig": "its signature: metate-run verify --key",
     ".h": "the module's functions: #include it",
 }

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 class Builder(Protocol):
     """What a carrier asks of `metate.aot.Module`."""
 
+    @property
+    def name(self) -> str | None: ...
+
     def build(self, name: str) -> bytes: ...
     def build_static(self, name: str, emit: str = ...) -> tuple[str, list[bytes]]: ...
     def build_library(self, name: str) -> tuple[str, list[bytes]]: ...
@@ -48,8 +51,10 @@ def _archive(module: Builder, name: str) -> Built:
 
 
 def _source(module: Builder, name: str) -> Built:
+    """The source includes the header by the file's name, whatever the module's is."""
     header, files = module.build_static(name, "c")
-    return Built(files, header)
+    include = f'#include "{module.name or name}.h"'.encode()
+    return Built([file.replace(include, f'#include "{name}.h"'.encode(), 1) for file in files], header)
 
 
 def _wasm(module: Builder, name: str) -> Built:

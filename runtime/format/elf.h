@@ -9,7 +9,7 @@ namespace metate::elf {
 constexpr uint8_t magic[4] = {0x7f, 'E', 'L', 'F'};
 enum { CLASS_64 = 2, LITTLE_ENDIAN_DATA = 1, VERSION_1 = 1 };
 enum { SHARED_OBJECT = 3 };
-enum { X86_64 = 62, AARCH64 = 183 };
+enum { X86_64 = 62, AARCH64 = 183, RISCV = 243 };
 enum { PROGBITS = 1 };
 
 struct Header {

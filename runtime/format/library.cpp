@@ -96,6 +96,7 @@ static metate_status checkTarget(const uint8_t *bytes, const Descriptor &descrip
   uint16_t machine = readAt<elf::Header>(bytes, 0).machine;
   uint32_t arch = machine == elf::X86_64    ? METATE_ARCH_X86_64
                   : machine == elf::AARCH64 ? METATE_ARCH_AARCH64
+                  : machine == elf::RISCV   ? METATE_ARCH_RISCV64
                                             : 0;
   if (descriptor.header().variants.count != 1 ||
       descriptor.variants()[0].format != METATE_FORMAT_SHARED_OBJECT ||

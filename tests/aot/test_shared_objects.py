@@ -44,7 +44,7 @@ def symbols(file):
     return {name.partition("@")[0]: letter for name, letter, *_ in map(str.split, lines)}
 
 
-@pytest.mark.parametrize("target", ["native", "aarch64"])
+@pytest.mark.parametrize("target", ["native", "aarch64", "riscv64"])
 def test_the_symbols_are_these_and_no_others(target, tmp_path):
     """The ABI of a shared object: a symbol that comes or goes is a change for its users."""
     found = symbols(kernels.module(targets=[target]).save(tmp_path / "levels.so"))
@@ -138,7 +138,7 @@ def test_the_descriptor_is_the_files(built, tmp_path):
 def test_nothing_is_needed_where_it_is_made(tmp_path, monkeypatch):
     """No linker, no compiler of C, nothing of the target: the search path is empty."""
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    for target in ("x86-64-v3", "aarch64"):
+    for target in ("x86-64-v3", "aarch64", "riscv64"):
         assert kernels.module(targets=[target]).save(tmp_path / f"{target}.so").stat().st_size > 10000
     with pytest.raises(CompilationError, match=r"a linker takes objects of CPUs.* for 'vulkan': make a \.metate file"):
         mt.aot.Module(targets=["vulkan"]).add_kernel(kernels.axpy).save(tmp_path / "gpu.so")

@@ -230,12 +230,18 @@ def linked_object(module, folder):
     return folder / "linked.so"
 
 
+def c_source(module, folder):
+    file, made = module.save(folder / "source.c"), folder / "source.so"
+    subprocess.run(["gcc", "-std=c99", "-O2", "-fPIC", "-shared", file, "-lm", "-o", made], check=True)
+    return made
+
+
 def shared_object(module, folder):
     return module.save(folder / "shared.so")
 
 
 # Carriers whose code programs link or load: what makes a shared object of them, and what their packed entries' names begin with.
-LINKED = {"so": (shared_object, ""), "o": (linked_object, "{module}_")}
+LINKED = {"so": (shared_object, ""), "o": (linked_object, "{module}_"), "c": (c_source, "{module}_")}
 
 
 class StaticModule(ctypes.Structure):

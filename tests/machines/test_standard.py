@@ -66,6 +66,7 @@ def there(request, tmp_path_factory):
         *own,
         *includes,
         *(ROOT / "tools" / "metate-run").glob("*.cpp"),
+        RUNTIME / "executor" / "threads" / "executor.cpp",
         *folder.glob("*.o"),
         "-ldl",
         "-pthread",

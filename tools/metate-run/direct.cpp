@@ -95,6 +95,7 @@ std::function<void()> Session::directLauncher(const Kernel &kernel,
   check(metate_kernel_plan(kernel.get(), arguments.data(), uint32_t(arguments.size()), &plan));
   std::vector<metate_planned_pool> planned(plan.pool_count);
   plan.pools = planned.data();
+  plan.pool_size = sizeof(metate_planned_pool);
   check(metate_kernel_plan(kernel.get(), arguments.data(), uint32_t(arguments.size()), &plan));
   for (const metate_planned_pool &pool : planned) {
     call->memory.push_back(std::make_unique<GuardedMemory>("pool '" + std::string(pool.name) + "'",

@@ -116,6 +116,7 @@ std::function<void()> Session::packedLauncher(const Kernel &kernel) {
   check(metate_kernel_plan(kernel.get(), list.data(), uint32_t(list.size()), &plan));
   std::vector<metate_planned_pool> planned(plan.pool_count);
   plan.pools = planned.data();
+  plan.pool_size = sizeof(metate_planned_pool);
   check(metate_kernel_plan(kernel.get(), list.data(), uint32_t(list.size()), &plan));
   for (const metate_planned_pool &pool : planned) {
     call->memory.push_back(std::make_unique<GuardedMemory>("pool '" + std::string(pool.name) + "'",

@@ -11,16 +11,23 @@
 typedef void raise_text(const char *kind, const char *message);
 extern void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message)
     __attribute__((weak, visibility("default")));
+#ifndef METATE_ANY_SYSTEM /* C source, for a compiler that knows its own: there what was linked is found, and nothing later */
 /* The C library's, where there is one with a loader. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak, visibility("default")));
+#endif
 
 /* Of a library that came into the process after this code. */
 static inline void (*symbol_of_process(const char *name))(void) {
+#ifdef METATE_ANY_SYSTEM
+  (void)name;
+  return NULL;
+#else
   union {
     void *address;
     void (*function)(void);
   } found = {dlsym ? dlsym(NULL, name) : NULL};
   return found.function;
+#endif
 }
 
 typedef struct call {
@@ -43,11 +50,16 @@ static inline const char *name_of(const call *at, uint32_t index) {
 }
 
 static inline int32_t raise_error(const char *kind, const text *message) {
+#ifdef METATE_ANY_SYSTEM
+  if (TVMFFIErrorSetRaisedFromCStr)
+    TVMFFIErrorSetRaisedFromCStr(kind, message->bytes);
+#else
   raise_text *raise = TVMFFIErrorSetRaisedFromCStr;
   if (!raise)
     raise = (raise_text *)symbol_of_process("TVMFFIErrorSetRaisedFromCStr");
   if (raise)
     raise(kind, message->bytes);
+#endif
   return -1;
 }
 
