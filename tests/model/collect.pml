@@ -43,16 +43,14 @@ hidden byte parents[2 * SLOTS + 1], listed[2 * SLOTS + 1];
 #define stack_of(pool, s) ((pool) * STACKS + (s) % STACKS)
 
 inline release(pool) {
-  /* what its own container links is retired */
-  if
-  :: pool == OUTER && inside[s] ->
-     c = inside[s];
-     inside[s] = 0;
-     next[c] = RETIRED;
-     pending[INNER] = true;
-     c = 0
-  :: else -> skip
-  fi;
+  /* what its own container links is retired: nobody else's, so one step */
+  d_step {
+    if
+    :: pool == OUTER && inside[s] ->
+       c = inside[s]; inside[s] = 0; next[c] = RETIRED; pending[INNER] = true; c = 0
+    :: else -> skip
+    fi
+  }
 #ifndef STATE_STAYS
   state[s] = 0;
 #endif
