@@ -15,7 +15,7 @@ import metate as mt
 from metate.graph import Arg, ArgKind, GraphBuilder
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from ways import LINKED, at_level
+from carrier_ways import LINKED, at_level
 
 array = mt.types.ndarray
 f32, i32 = mt.f32, mt.i32

@@ -1,4 +1,4 @@
-"""One test body over every way to run a kernel (ways.py): the same results, the same failures, the same texts.
+"""One test body over every way to run a kernel (carrier_ways.py): the same results, the same failures, the same texts.
 
 What `jit` gives is compared with NumPy, everything else with `jit`.
 """
@@ -15,7 +15,7 @@ from metate.graph import Arg, ArgKind, GraphBuilder
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import level_kernels as kernels
-from ways import OPTIONS, WAYS, Failure
+from carrier_ways import OPTIONS, WAYS, Failure
 
 X, Y = (Arg(ArgKind.NDARRAY, name, mt.f32, ndim=1) for name in "xy")
 A, TIMES = Arg(ArgKind.SCALAR, "a", mt.f32), Arg(ArgKind.SCALAR, "times", mt.i32)

@@ -12,7 +12,7 @@ from metate import cli
 from metate.errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from ways import WAYS, Failure
+from carrier_ways import WAYS, Failure
 
 vec3 = mt.types.vector(3, mt.f32)
 Line = mt.types.SNodeTreeBuilder().dense(mt.i, 8).place(mt.types.Struct({"h": mt.f32})).build()

@@ -73,7 +73,7 @@ std::pair<size_t, size_t> region(const Bytes &original, size_t record, Random &r
   }
 }
 
-void mutate(Bytes &file, size_t begin, size_t end, Random &random) {
+void damage(Bytes &file, size_t begin, size_t end, Random &random) {
   const size_t width = size_t(1) << random.below(4);
   const size_t offset = begin + random.below((end - begin) / width) * width;
   uint64_t value = 0;
@@ -142,7 +142,7 @@ TEST_F(LibraryDamage, mutationsAreRefusedOrReadConsistently) {
       Bytes file = original;
       for (uint64_t changes = 1 + random.below(3); changes; --changes) {
         auto [begin, end] = region(original, record, random);
-        mutate(file, begin, end, random);
+        damage(file, begin, end, random);
       }
       sealAll(file, original, record);
       Exact exact(file.data(), file.size());
