@@ -32,6 +32,12 @@ void Access::check(KernelState &kernel) {
 }
 
 DataType Access::native(Type type) {
+  constexpr uint64_t most = 1 << 16;
+  if (type.rank && (!type.rows || !type.columns || type.rows > most || type.columns > most ||
+                    uint64_t(type.rows) * type.columns > most))
+    throw Error("a vector or a matrix: expected 1 to 65536 numbers, got " +
+                std::to_string(type.rows) +
+                (type.rank == 2 ? " x " + std::to_string(type.columns) : ""));
   llvm::SmallVector<int64_t, 2> shape;
   if (type.rank >= 1)
     shape.push_back(type.rows);

@@ -14,6 +14,10 @@ Value Kernel::value(const std::string &name, Type type, Where where) {
 
 Array Kernel::array(const std::string &name, Type element, unsigned ndim, Where where) {
   Access::begin(*state, where);
+  if (ndim + element.rank > METATE_MAX_RANK)
+    Access::fail(where, "array '" + name + "': expected at most " +
+                            std::to_string(METATE_MAX_RANK - element.rank) + " dimensions, got " +
+                            std::to_string(ndim));
   return Access::array(*state, state->builder().arrayArgument(name, Access::native(element), ndim,
                                                               /*isContiguous=*/false));
 }

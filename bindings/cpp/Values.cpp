@@ -150,6 +150,10 @@ Place Array::element(std::initializer_list<Operand> indices) const {
 
 Value Array::shape(unsigned axis) const {
   KernelState &state = Access::kernelOf(*this);
+  const unsigned rank = Access::native(*this).rank;
+  if (axis >= rank)
+    Access::fail(state.at, "shape: expected an axis below " + std::to_string(rank) + ", got " +
+                               std::to_string(axis));
   return Access::value(state, state.builder().dimension(Access::native(*this), axis));
 }
 

@@ -170,8 +170,11 @@ public:
       what = number;
     else if constexpr (std::floating_point<T>)
       what = double(number);
-    else
+    else if (std::is_signed_v<T> || uint64_t(number) <= uint64_t(INT64_MAX))
       what = int64_t(number);
+    else
+      throw Error("a literal: expected a number below 2^63, got " + std::to_string(number) +
+                  ": name it by Kernel::constant or as an f64");
   }
 
 private:

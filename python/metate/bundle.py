@@ -13,6 +13,7 @@ import platform
 import re
 import shutil
 import struct
+import tempfile
 from dataclasses import dataclass
 
 from . import native, signing
@@ -22,9 +23,10 @@ LIST = "FILES.txt"
 LEVELS = ("direct", "standard", "packed")
 _HEADERS = ("metate/metate.h", "metate/metate.hpp")  # where hosts begin, in C and in C++
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(metate/[^"]+)"', re.MULTILINE)
-_CPUS = {1: "x86_64", 2: "aarch64"}  # METATE_ARCH_* of metate/abi/module.h
+_CPUS = {1: "x86_64", 2: "aarch64", 6: "riscv64"}  # METATE_ARCH_* of metate/abi/module.h
+_BARE = {7, 8}  # without a system: libmetate does not run there
 _DRIVERS = {3: "cuda", 4: "vulkan"}
-_ELF = {62: 1, 183: 2}  # e_machine -> METATE_ARCH_*
+_ELF = {62: 1, 183: 2, 243: 6, 40: 7}  # e_machine -> METATE_ARCH_*
 _PURPOSES = {
     ".metate": "the module: metate_module_open_file, metate::Module::open",
     ".o": "the module for a linker",
@@ -69,12 +71,19 @@ def write(
         raise RuntimeValueError_(
             f"--level: expected standard for a .metate file, got '{level}'; the direct and the packed level are in objects"
         )
-    _clear(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    module.save(folder / f"{name}.{emit}", emit=emit)
-    if key:
-        for path in [path for path in folder.iterdir() if path.suffix != ".h"]:
-            signing.sign(path, key)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as made:  # what fails leaves an earlier bundle as it is
+        module.save(pathlib.Path(made, f"{name}.{emit}"), emit=emit)
+        files = sorted(pathlib.Path(made).iterdir())
+        if key:
+            for path in [path for path in files if path.suffix != ".h"]:
+                signing.sign(path, key)
+        if level == "standard" and any(_archs_of(path) & _BARE for path in files):
+            raise RuntimeValueError_("--level: expected direct or packed: libmetate does not run on a machine without a system")
+        _clear(folder)
+        folder.mkdir(exist_ok=True)
+        for path in sorted(pathlib.Path(made).iterdir()):
+            shutil.move(path, folder / path.name)
     own = sorted(path for path in folder.iterdir() if path.is_file())
     entries = [Entry(pathlib.PurePosixPath(path.name), _PURPOSES.get(path.suffix, "of the module")) for path in own]
     missing = []
@@ -116,6 +125,8 @@ def _archs_of(file: pathlib.Path) -> set[int]:
         return {struct.unpack_from("<I", data, descriptor + offset + 32 * k)[0] for k in range(count)}
     if data.startswith(b"!<arch>\n"):
         data = data[max(data.find(b"\x7fELF"), 0) :]
+    if data.startswith(b"\0asm"):
+        return {8}
     if data.startswith(b"\x7fELF"):
         return {_ELF.get(struct.unpack_from("<H", data, 18)[0], 0)}
     return set()

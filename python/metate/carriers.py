@@ -80,6 +80,8 @@ CARRIERS = {
 def checked(emit: str | None, suffix: str) -> str:
     """The carrier that is asked for, by name or by the file's suffix. Raises RuntimeValueError_."""
     by_suffix = suffix[1:] if suffix[1:] in CARRIERS else None
+    if suffix == ".h":
+        raise RuntimeValueError_("save: a .h file is the header beside a module: name the module's file, such as ab.o")
     if emit is None:
         if suffix in (".dylib", ".dll"):
             raise RuntimeValueError_(f"save: {suffix} files cannot be made: expected {_suffixes()}")

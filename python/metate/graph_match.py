@@ -101,9 +101,11 @@ class Matcher:
         for name, one in given.items():
             annotation = annotation_of(source, name)
             asked = annotation.shape if isinstance(annotation, _types.NDArrayType) else None
-            if asked is None or one.name not in self.parameters:
-                continue  # members of packs have their pack's types
-            own = self.parameters[one.name].annotation.shape or (None,) * len(asked)
+            if asked is None:
+                continue
+            # Members of packs have their pack's types.
+            given_to = self.parameters.get(one.name)
+            own = asked if given_to is None else given_to.annotation.shape or (None,) * len(asked)
             for axis, (wanted, has) in enumerate(zip(asked, own)):
                 problem = _extent_problem(wanted, has, dims, name)
                 if problem:

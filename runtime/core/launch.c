@@ -45,7 +45,9 @@ static metate_status pack_array(const metate_argument_info *info, const metate_c
   int64_t dense = 1, reach = 1;
   for (uint32_t k = info->rank; k-- > 0;) {
     int64_t extent = given->shape[k], stride = given->strides ? given->strides[k] : dense, step;
-    if (extent < 0 || extent > INT32_MAX || (info->fixed[k] >= 0 && extent != info->fixed[k]) ||
+    if (info->fixed[k] >= 0 && extent != info->fixed[k])
+      return METATE_E_INVALID_ARGUMENT;
+    if (extent < 0 || extent > INT32_MAX ||
         __builtin_mul_overflow(all, extent ? (uint64_t)extent : 1, &all) || all > INT64_MAX)
       return METATE_E_OUT_OF_RANGE;
     is_empty |= extent == 0;

@@ -51,6 +51,9 @@ static int has_sound_axes(const metate_level *level) {
   return product == level->cells && product <= INT64_MAX / 8;
 }
 
+/* Of a cell or a slot: sums of some of them stay below 2^64. */
+#define MOST_BYTES ((uint64_t)1 << 48)
+
 /* In its parent's cell, behind its parent; what sizes are made of is as sizes are. */
 static int is_placed(const metate_tree_type *type, uint32_t index) {
   const metate_level *levels = (const metate_level *)(type + 1), *level = &levels[index];
@@ -59,11 +62,14 @@ static int is_placed(const metate_tree_type *type, uint32_t index) {
       level->cell_align > METATE_BLOCK_ALIGN || level->cell_bytes % level->cell_align)
     return 0;
   if (!index)
-    return level->kind == METATE_LEVEL_ROOT && level->parent == METATE_NONE && !level->offset &&
+    return level->cell_bytes <= MOST_BYTES && level->kind == METATE_LEVEL_ROOT &&
+           level->parent == METATE_NONE && !level->offset &&
            level->cell_bytes == type->root_bytes && level->cell_align == type->root_align;
   if (level->kind == METATE_LEVEL_ROOT || level->parent >= index)
     return 0;
   if ((has_slots(level) || level->kind == METATE_LEVEL_QUANT_ARRAY) && !level->slot_cells)
+    return 0;
+  if (level->cell_bytes > MOST_BYTES || level->slot_bytes > MOST_BYTES)
     return 0;
   if (__builtin_mul_overflow(level->cells, has_slots(level) ? 4 : level->cell_bytes, &bytes))
     return 0;
@@ -138,6 +144,9 @@ static int is_argument(const reader *from, const metate_argument_info *info, uin
   uint64_t slots = 1, elements;
   if (!is_text(from, info->name) || info->first_slot != slot || info->rank > METATE_MAX_RANK)
     return 0;
+  for (uint32_t k = 0; k < info->rank; ++k)
+    if (info->fixed[k] < -1)
+      return 0; /* an extent of the dims that the module does not have */
   if (info->kind == METATE_ARGUMENT_TREE)
     return info->type < from->head->types.count && !info->rank && info->slot_count == 1;
   if (!dtype_bytes(info->dtype) || !info->rows || !info->columns || info->element_rank > 2 ||
@@ -194,7 +203,7 @@ static int has_tables(const reader *from) {
          is_table(from, head->texts, sizeof(metate_text)) &&
          is_table(from, head->pools, sizeof(metate_pool_info)) &&
          is_table(from, head->derivatives, sizeof(metate_derivative_info)) &&
-         is_table(from, head->dims, 0) && is_table(from, head->graphs, 0);
+         is_table(from, head->graphs, 0);
 }
 
 static metate_status check(const reader *from) {
@@ -203,6 +212,8 @@ static metate_status check(const reader *from) {
     return METATE_E_CORRUPT;
   if (head->abi_version != METATE_ABI_VERSION)
     return METATE_E_VERSION;
+  if (head->dims.count)
+    return METATE_E_UNSUPPORTED;
   if (head->bytes != from->bytes || from->base[from->bytes - 1] || !has_tables(from) ||
       !is_text(from, head->name) || !is_text(from, head->producer))
     return METATE_E_CORRUPT;

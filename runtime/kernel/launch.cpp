@@ -258,7 +258,8 @@ metate_status metate_kernel_plan(const metate_kernel *kernel, const metate_argum
       return fail(METATE_E_VERSION, "metate_kernel_plan: plan->pool_size: expected %zu, got %u",
                   sizeof(metate_planned_pool), plan->pool_size);
   }
-  bool isLargest = !arguments && kernel->info->argument_count; // whatever the arguments are
+  bool isLargest =
+      !arguments && !count && kernel->info->argument_count; // whatever the arguments are
   if (!isLargest)
     METATE_TRY(checkCount(*kernel, arguments, count));
   Array<metate_slot> slots(*kernel->device), largest(*kernel->device);

@@ -8,25 +8,24 @@
 
 using namespace metate;
 
-namespace {
-
-// An argument as the session keeps it.
-struct Kept {
-  metate_array array;
-  int64_t shape[METATE_MAX_RANK], strides[METATE_MAX_RANK];
-};
-
-} // namespace
-
 struct metate_session {
+  // An argument as the session keeps it.
+  struct Kept {
+    metate_array array;
+    int64_t shape[METATE_MAX_RANK], strides[METATE_MAX_RANK];
+  };
+
   const metate_kernel *kernel;
+  metate_device *owner;       // what closing needs: the kernel may be gone by then
+  uint32_t number;            // of arguments
   metate_argument *arguments; // kind 0: not set
   Kept *kept;                 // of arrays
 
   explicit metate_session(const metate_kernel *kernel)
-      : kernel(kernel), arguments(nullptr), kept(nullptr) {}
-  uint32_t count() const { return kernel->info->argument_count; }
-  metate_device &device() const { return *kernel->device; }
+      : kernel(kernel), owner(kernel->device), number(kernel->info->argument_count),
+        arguments(nullptr), kept(nullptr) {}
+  uint32_t count() const { return number; }
+  metate_device &device() const { return *owner; }
 };
 
 static void destroy(metate_session *session) {
@@ -64,7 +63,8 @@ metate_status metate_session_open(const metate_kernel *kernel, metate_session **
     const uint64_t count = made->count();
     made->arguments =
         static_cast<metate_argument *>(device.allocate(count * sizeof(metate_argument), 8));
-    made->kept = static_cast<Kept *>(device.allocate(count * sizeof(Kept), 8));
+    made->kept = static_cast<metate_session::Kept *>(
+        device.allocate(count * sizeof(metate_session::Kept), 8));
     if (made->arguments && made->kept) {
       memset(static_cast<void *>(made->arguments), 0, count * sizeof(metate_argument));
       device.live.fetch_add(1, std::memory_order_relaxed);
@@ -91,7 +91,7 @@ metate_status metate_session_set_input(metate_session *session, const char *name
   if (argument->kind != METATE_ARGUMENT_SCALAR && !argument->value.array)
     return fail(METATE_E_NULL, "kernel '%s' argument %u '%s' is NULL", kernel.name, index, name);
   metate_argument given = *argument;
-  Kept &kept = session->kept[index];
+  metate_session::Kept &kept = session->kept[index];
   if (given.kind == METATE_ARGUMENT_NDARRAY) {
     const metate_array &array = *given.value.array;
     if (array.rank != kernel.arguments[index].rank)

@@ -11,6 +11,8 @@ import pytest
 import tvm_ffi
 from tvm_ffi.core import TypeSchema
 
+import metate as mt
+
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import level_kernels as kernels
 
@@ -317,3 +319,29 @@ def test_sessions_of_objects_for_a_linker(library):
     named["session_set_input"](memory, "x", tensor(np.ones((3, 4))))
     named["session_run"](memory)
     assert named["session_get_output"](memory, "return") == 12
+
+
+def test_extents_with_names_by_steps(tmp_path):
+    """In any order, and other ones for another run."""
+    n = mt.Dim("n", min=1, max=64)
+    line = mt.types.ndarray(mt.f32, shape=(n,))
+
+    @mt.kernel
+    def add(x: line, y: line):
+        for i in x:
+            y[i] += x[i]
+
+    module = tvm_ffi.load_module(str(mt.aot.Module(name="lines").add_kernel(add).save(tmp_path / "lines.so")))
+    memory = opened(module, "add")
+    for extent in (4, 8):
+        x, y = np.ones((2, extent), np.float32)
+        module["session_set_input"](memory, "y", tensor(y))
+        module["session_set_input"](memory, "x", tensor(x))
+        module["session_run"](memory)
+        assert (y == 2).all()
+    module["session_set_input"](memory, "y", tensor(np.ones(3, np.float32)))
+    with pytest.raises(ValueError, match=r"\(n\): expected 8, as the first dimension of that name, got 3"):
+        module["session_run"](memory)
+    with pytest.raises(ValueError, match=r"\(n\): expected 1 to 64, got 65"):
+        module["session_set_input"](memory, "y", tensor(np.ones(65, np.float32)))
+    module["session_close"](memory)

@@ -384,6 +384,7 @@ class Session:
 
     def _c_compiler(self):
         if self.c_compiler is None:
+            sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
             import c_code
 
             self.c_compiler = c_code.Compiler(c_code.COMPILER or "gcc")

@@ -212,3 +212,25 @@ def test_a_graphs_arguments_that_may_differ():
     x, y = Arg(ArgKind.NDARRAY, "x", mt.f32, shape=(first,)), Arg(ArgKind.NDARRAY, "y", mt.f32, shape=(second,))
     with pytest.raises(CompilationError, match=r"expected a \(8..64 by 8\), as n is in parameter 'x', got b \(8..64 by 8\)"):
         GraphBuilder().dispatch(add, x, y)
+
+
+def test_a_graphs_pack_and_an_argument_that_may_differ():
+    """A dim of a pack's member is the same as that of the arguments beside it."""
+    k = mt.Dim("k", max=100)
+    pack = mt.types.argpack(x=mt.types.ndarray(mt.i32, shape=(k,)), s=mt.i32)
+
+    @mt.kernel
+    def spread(p: pack, y: mt.types.ndarray(mt.i32, shape=(k,))):
+        for i in y:
+            p.x[i] = y[i] + p.s
+
+    whole = Arg(ArgKind.ARGPACK, "p", pack)
+    with pytest.raises(CompilationError, match=r"parameter 'y': dimension 0: expected k .*, as k is in parameter 'p.x', got m"):
+        GraphBuilder().dispatch(spread, whole, Arg(ArgKind.NDARRAY, "y", mt.i32, shape=(mt.Dim("m", max=100),)))
+    builder = GraphBuilder()
+    builder.dispatch(spread, whole, Arg(ArgKind.NDARRAY, "y", mt.i32, shape=(k,)))
+    graph, x = builder.compile(), np.zeros(8, np.int32)
+    graph.run({"p": pack(x=x, s=3), "y": np.arange(8, dtype=np.int32)})
+    assert x.tolist() == list(range(3, 11))
+    with pytest.raises(RuntimeValueError_, match=r"\(k\): expected 8"):
+        graph.run({"p": pack(x=x, s=3), "y": np.arange(16, dtype=np.int32)})

@@ -241,6 +241,24 @@ def test_an_intermediate_that_is_read_first_is_refused():
         builder.compile()
 
 
+def test_an_intermediate_that_a_loop_may_leave_unwritten_is_refused():
+    def drawn(before):
+        builder, (x, y) = GraphBuilder(), ends()
+        h, turns = builder.intermediate("h", mt.f32, (n,)), Arg(ArgKind.SCALAR, "turns", mt.i32)
+        if before:
+            builder.dispatch(square, x, h)
+        body = builder.create_sequential()
+        body.dispatch(square, x, h)
+        builder.append(body, turns)
+        builder.dispatch(square, h, y)
+        return builder.compile()
+
+    with mt.Context():  # where memory is planned, not interpreted
+        with pytest.raises(CompilationError, match="intermediate 'h' is first written in a loop that may make no turn"):
+            drawn(before=False)
+        drawn(before=True)
+
+
 @pytest.mark.parametrize(
     "draw, kind, text",
     [

@@ -2,6 +2,7 @@
 // checked once, when their memory is planned; nothing is checked at a call.
 #include "session.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -105,7 +106,8 @@ std::function<void()> Session::directLauncher(const Kernel &kernel,
   for (const metate_argument &argument : arguments)
     addSlots(argument, call->slots);
   call->host.struct_size = sizeof call->host;
-  call->host.max_workers = options.threads;
+  call->host.max_workers =
+      plan.max_workers ? std::min(plan.max_workers, options.threads) : options.threads;
   call->host.executor_self = executor().self;
   call->host.parallel_for = executor().parallel_for;
   call->host.print_self = options.json ? stderr : stdout;

@@ -397,10 +397,19 @@ int merge(const std::vector<std::string> &words) {
   }
   if (parts.size() < 2 || output.empty())
     throw Error("merge: expected at least two files, and -o OUT.metate: see metate-run --help");
-  for (const Part &part : parts)
+  for (const Part &part : parts) {
     if (metate_status status = metate_module_verify(part.file.data(), part.file.bytes))
       throw Error("merge: " + part.path + ": " + metate_status_name(status) + ": " +
                   metate_last_error());
+    if (part.carrier()->magic != METATE_CARRIER_MAGIC)
+      throw Error("merge: " + part.path +
+                  ": expected a .metate file: a shared object is for one machine");
+    const metate_descriptor &head = part.descriptor().header();
+    if (head.dims.count || head.places.count)
+      throw Error("merge: " + part.path + ": its kernels have " +
+                  (head.dims.count ? "extents with names" : "pools with places") +
+                  ", which are not merged yet: build the module for all targets at once");
+  }
   std::string bytes = merged(parts);
   std::vector<uint64_t> aligned(bytes.size() / 8 + 1);
   std::memcpy(aligned.data(), bytes.data(), bytes.size());

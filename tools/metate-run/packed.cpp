@@ -82,24 +82,40 @@ void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message) {
 
 std::function<void()> Session::packedLauncher(const Kernel &kernel) {
   auto call = std::make_shared<PackedCall>();
-  std::string symbol = "__tvm_ffi_" + std::string(module->describe().name) + "_" + kernel.name();
-  call->entry = reinterpret_cast<Packed>(dlsym(library, symbol.c_str()));
+  // A linked object's begin with the module's name, a shared object's of `metate build` do not.
+  std::string own = kernel.name(), whole = std::string(module->describe().name) + "_" + own;
+  for (const std::string &name : {whole, own})
+    if (!call->entry)
+      call->entry = reinterpret_cast<Packed>(dlsym(library, ("__tvm_ffi_" + name).c_str()));
   if (!call->entry)
-    throw Error(options.file + ": it has no packed entry " + symbol);
+    throw Error(options.file + ": it has no packed entry __tvm_ffi_" + whole + " or __tvm_ffi_" +
+                own);
   auto arguments = kernel.arguments();
-  call->tensors.reserve(arguments.size() + 64); // their addresses are passed
-  call->shapes.reserve(arguments.size() + 64);
   std::vector<metate_argument> list;
+  size_t results = 0;
+  for (const metate_argument_description &argument : arguments) {
+    list.push_back(inputFor(argument).get());
+    results += (argument.flags & METATE_ARGUMENT_RESULT) != 0;
+  }
+  // Refuses what does not fit, so that below each input is what its argument says.
+  auto plan = sized<metate_plan>();
+  check(metate_kernel_plan(kernel.get(), list.data(), uint32_t(list.size()), &plan));
+  std::vector<metate_planned_pool> planned(plan.pool_count);
+  plan.pools = planned.data();
+  plan.pool_size = sizeof(metate_planned_pool);
+  check(metate_kernel_plan(kernel.get(), list.data(), uint32_t(list.size()), &plan));
+  call->tensors.reserve(arguments.size() + planned.size()); // their addresses are passed
+  call->shapes.reserve(arguments.size() + planned.size());
   for (const metate_argument_description &argument : arguments) {
     Input &input = inputFor(argument);
-    list.push_back(input.get());
     Array &elements = input.elements();
+    bool isOnlyResult = results == 1 && argument.flags & METATE_ARGUMENT_RESULT;
     if (argument.kind == METATE_ARGUMENT_TREE) {
       Any block{AnyPointer, 0, {}};
       block.value.p = input.tree().describe().block;
       call->arguments.push_back(block);
     } else if (argument.kind == METATE_ARGUMENT_NDARRAY) {
-      if (argument.flags & METATE_ARGUMENT_RESULT && argument.rank == 0)
+      if (isOnlyResult && argument.rank == 0)
         call->result = &elements;
       else
         call->arguments.push_back(call->tensorOf(elements.dtype, elements.data(), elements.shape));
@@ -112,12 +128,6 @@ std::function<void()> Session::packedLauncher(const Kernel &kernel) {
       call->arguments.push_back(scalarOf(argument.dtype, elements.data()));
     }
   }
-  auto plan = sized<metate_plan>();
-  check(metate_kernel_plan(kernel.get(), list.data(), uint32_t(list.size()), &plan));
-  std::vector<metate_planned_pool> planned(plan.pool_count);
-  plan.pools = planned.data();
-  plan.pool_size = sizeof(metate_planned_pool);
-  check(metate_kernel_plan(kernel.get(), list.data(), uint32_t(list.size()), &plan));
   for (const metate_planned_pool &pool : planned) {
     call->memory.push_back(std::make_unique<GuardedMemory>("pool '" + std::string(pool.name) + "'",
                                                            pool.bytes, pool.align));

@@ -1,8 +1,10 @@
 // Opening, inputs, launching through libmetate.
 #include "session.h"
 
+#include "metate/abi/library.h"
 #include "metate/metate_threads.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
@@ -44,11 +46,20 @@ static bool isWhole(const File &file) {
   return true;
 }
 
-/// Null where the file is no ELF file.
-static void *openLibrary(const std::string &path) {
-  File bytes = readFile(path);
-  if (bytes.bytes < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG))
-    return nullptr;
+static bool isLibrary(const File &file) {
+  return file.bytes >= SELFMAG && !std::memcmp(file.data(), ELFMAG, SELFMAG);
+}
+
+/// Does the file say that it is a module (abi/metate/abi/library.h)? One that a linker made of an object says nothing.
+static bool isModule(const File &file) {
+  const char name[] = "\0" METATE_LIBRARY_SECTION;
+  const char *end = reinterpret_cast<const char *>(file.data()) + file.bytes;
+  return std::search(reinterpret_cast<const char *>(file.data()), end, name, name + sizeof name) !=
+         end;
+}
+
+/// A library that was linked of an object, or whose bytes were verified.
+static void *openLibrary(const std::string &path, const File &bytes) {
   if (!isWhole(bytes))
     throw Error("cannot load " + path + ": it is damaged, or no library of a 64-bit machine");
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
@@ -85,13 +96,18 @@ Session::Session(const Options &options) : options(options), hooks(std::make_uni
     watchGuards();
   }
   device.emplace(Device::open(&given));
-  library = openLibrary(options.file);
+  File file = readFile(options.file);
+  bool isCarrier = !isLibrary(file) || isModule(file);
+  if (isCarrier) // after all of its bytes were verified
+    module.emplace(Module::open(options.file.c_str(), *device));
+  if (isLibrary(file) && (!isCarrier || options.level == CallLevel::Packed))
+    library = openLibrary(options.file, file);
   if (options.level == CallLevel::Packed && !library)
     throw Error("--level: a .metate file has no packed entries: objects and the shared libraries "
                 "that are made of them "
                 "have (metate build --emit o, cc -shared)");
-  module.emplace(library ? linkedModule(library, options.file, *device)
-                         : Module::open(options.file.c_str(), *device));
+  if (!isCarrier)
+    module.emplace(linkedModule(library, options.file, *device));
 }
 
 Session::~Session() = default;

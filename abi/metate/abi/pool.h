@@ -45,7 +45,7 @@ static inline uint64_t metate_pool_bytes(const metate_pool_info *pool, const met
       return UINT64_MAX;
   }
   if (__builtin_add_overflow(bytes, pool->bytes, &bytes) ||
-      __builtin_add_overflow(bytes, (uint64_t)pool->align - 1, &bytes))
+      __builtin_add_overflow(bytes, (uint64_t)pool->align - 1, &bytes) || bytes > INT64_MAX)
     return UINT64_MAX;
   return bytes & ~((uint64_t)pool->align - 1);
 }

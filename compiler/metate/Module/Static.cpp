@@ -108,7 +108,17 @@ static bool isReserved(StringRef name) {
                                                   "xor",
                                                   "xor_eq",
                                                   "linux",
-                                                  "unix"};
+                                                  "unix",
+                                                  "typeof",
+                                                  "NULL",
+                                                  "NAN",
+                                                  "INFINITY"};
+  // Macros of <stdint.h>, <float.h> and <math.h>, which headers and C source include.
+  for (StringRef end : {"_MAX", "_MIN", "_C", "_EPSILON", "_DIG"})
+    if (name.ends_with(end) && llvm::all_of(name, [](char c) { return !llvm::isLower(c); }))
+      return true;
+  if (name.starts_with("M_") && llvm::all_of(name, [](char c) { return !llvm::isLower(c); }))
+    return true;
   return llvm::is_contained(words, name);
 }
 

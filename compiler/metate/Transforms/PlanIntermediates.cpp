@@ -103,6 +103,25 @@ private:
     return {begin, end};
   }
 
+  /// A loop that may make no turn leaves unwritten what others read behind it.
+  LogicalResult checkLoops(IntermediateOp op, RunOp writer) {
+    for (Operation *parent = writer->getParentOp(); parent != graph;
+         parent = parent->getParentOp()) {
+      auto loop = dyn_cast<scf::ForOp>(parent);
+      if (!loop || llvm::all_of(op->getUsers(),
+                                [&](Operation *user) { return loop->isProperAncestor(user); }))
+        continue;
+      std::optional<int64_t> low = getConstantIntValue(loop.getLowerBound()),
+                             high = getConstantIntValue(loop.getUpperBound());
+      if (!low || !high || *low >= *high)
+        return writer.emitError()
+               << "intermediate '" << op.getName()
+               << "' is first written in a loop that may make no turn, and used behind it: "
+                  "write it before the loop as well";
+    }
+    return success();
+  }
+
   /// What nobody has written has no meaning: the first kernel that is given it writes it.
   LogicalResult checkWritten(IntermediateOp op) {
     RunOp first;
@@ -112,7 +131,7 @@ private:
     for (auto [number, operand] : llvm::enumerate(first.getOperands())) {
       auto access = kernelOf(first).getArgAttrOfType<IntegerAttr>(number, mark::access);
       if (operand == op.getArray() && access && access.getInt() & METATE_ACCESS_WRITE)
-        return success();
+        return checkLoops(op, first);
     }
     return first.emitError() << "intermediate '" << op.getName()
                              << "' is given to a kernel that does not write it, before any other "

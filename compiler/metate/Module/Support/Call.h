@@ -36,6 +36,7 @@ typedef struct call {
   const metate_argument_info *infos;
   metate_slot *slots;
   const metate_pool_info *pools;
+  int is_alone; /* one argument is looked at, and nothing is known of the others */
 } call;
 
 /* Checks one argument and fills its slots (Packed.c). */

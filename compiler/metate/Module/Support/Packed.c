@@ -96,7 +96,8 @@ static int32_t check_dim(const call *at, uint32_t index, uint32_t k) {
   const metate_dim_info *dim =
       (const metate_dim_info *)(const void *)((const char *)at->head + at->head->dims.offset) +
       at->kernel->first_dim + METATE_EXTENT_OF_DIM(info->fixed[k]);
-  int64_t extent = at->slots[info->first_slot + 1 + k].i, first = at->slots[dim->slot].i;
+  int64_t extent = at->slots[info->first_slot + 1 + k].i;
+  int64_t first = at->is_alone ? extent : at->slots[dim->slot].i;
   int holds = metate_dim_holds(dim, extent);
   if (holds && extent == first)
     return 0;
@@ -393,9 +394,12 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
                                    const metate_ffi_any *arguments, int32_t count,
                                    metate_ffi_any *result) {
   const char *base = (const char *)descriptor;
-  call at = {descriptor, (const metate_kernel_info *)(base + descriptor->kernels.offset) + kernel,
-             (const metate_argument_info *)(base + descriptor->arguments.offset), slots,
-             (const metate_pool_info *)(base + descriptor->pools.offset)};
+  call at = {descriptor,
+             (const metate_kernel_info *)(base + descriptor->kernels.offset) + kernel,
+             (const metate_argument_info *)(base + descriptor->arguments.offset),
+             slots,
+             (const metate_pool_info *)(base + descriptor->pools.offset),
+             0};
   at.infos += at.kernel->first_argument;
   at.pools += at.kernel->first_pool;
   uint32_t total = at.kernel->argument_count, results = 0, wanted = total;

@@ -98,9 +98,12 @@ static const metate_kernel_info *kernels_of(const metate_descriptor *head) {
 
 static call call_of(const metate_descriptor *head, uint32_t kernel, metate_slot *slots) {
   const char *base = (const char *)head;
-  call at = {head, kernels_of(head) + kernel,
-             (const metate_argument_info *)(base + head->arguments.offset), slots,
-             (const metate_pool_info *)(base + head->pools.offset)};
+  call at = {head,
+             kernels_of(head) + kernel,
+             (const metate_argument_info *)(base + head->arguments.offset),
+             slots,
+             (const metate_pool_info *)(base + head->pools.offset),
+             0};
   at.infos += at.kernel->first_argument;
   at.pools += at.kernel->first_pool;
   return at;
@@ -184,6 +187,8 @@ static int32_t open_session(const metate_static_module *module, const metate_ffi
   if (own->descriptor_hash != head->signature_hash[0] || own->kernel >= head->kernels.count)
     return fail_session("ValueError", "the memory holds one of another module");
   *found = parts_of(head, memory, own->kernel);
+  if (own->count != found->arguments + found->at.kernel->pool_count)
+    return fail_session("ValueError", "the memory was written over since session_open");
   if (bytes < bytes_of(&found->at))
     return fail_session("ValueError", "the memory is smaller than the session that it holds");
   return 0;
@@ -331,6 +336,7 @@ METATE_SUPPORT_SESSION(set_input) {
       find_value(&own, name, &index))
     return -1;
   const metate_dl_tensor *tensor = tensor_in(&arguments[2]);
+  own.at.is_alone = 1; /* session_run compares extents that are one dim's */
   if (index < own.arguments ? metate_support_pack_argument(&own.at, index, &arguments[2])
       : !tensor || tensor->ndim != 1
           ? fail_session("TypeError", "a pool is a 1-dimensional array of u8")
