@@ -67,14 +67,10 @@ const Architecture *metate::architectureOf(const Triple &triple) {
   return nullptr;
 }
 
-StringRef metate::supportOf(StringRef support, llvm::ArrayRef<SupportCode> codes) {
-  for (const SupportCode &entry : codes)
-    if (entry.support == support)
-      return entry.code();
-  return "";
-}
-
 StringRef metate::supportFor(const Triple &triple, llvm::ArrayRef<SupportCode> codes) {
   const Architecture *architecture = architectureOf(triple);
-  return architecture ? supportOf(architecture->support, codes) : "";
+  for (const SupportCode &entry : codes)
+    if (architecture && entry.support == architecture->support)
+      return entry.code();
+  return "";
 }

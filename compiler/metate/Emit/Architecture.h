@@ -41,8 +41,6 @@ struct SupportCode {
   llvm::StringRef (*code)();
 };
 llvm::StringRef supportFor(const llvm::Triple &triple, llvm::ArrayRef<SupportCode> table);
-/// The row's of that name.
-llvm::StringRef supportOf(llvm::StringRef support, llvm::ArrayRef<SupportCode> table);
 
 } // namespace metate
 

@@ -40,23 +40,16 @@ using namespace metate;
 #define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
 #include "metate/Emit/Architectures.def"
 
-static constexpr SupportCode blocks[] = {
-#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Block_##support},
-#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
-#include "metate/Emit/Architectures.def"
+namespace {
+/// A row of Architectures.def.
+struct Support {
+  StringLiteral name;
+  StringRef (*block)(), (*packed)(), (*session)(), (*description)();
 };
-static constexpr SupportCode packed[] = {
-#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Packed_##support},
-#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
-#include "metate/Emit/Architectures.def"
-};
-static constexpr SupportCode sessions[] = {
-#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Session_##support},
-#define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
-#include "metate/Emit/Architectures.def"
-};
-static constexpr SupportCode descriptions[] = {
-#define METATE_SUPPORT_OF_SYSTEM(support, flags) {#support, Describe_##support},
+} // namespace
+static constexpr Support supports[] = {
+#define METATE_SUPPORT_OF_SYSTEM(support, flags)                                                   \
+  {#support, Block_##support, Packed_##support, Session_##support, Describe_##support},
 #define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
 #include "metate/Emit/Architectures.def"
 };
@@ -426,11 +419,12 @@ static Error writeInto(Module &module, const StaticModule &description, ArrayRef
 
 /// What the entries call, as `Architectures.def` names it.
 static SmallVector<StringRef> partsOf(const StaticModule &description, StringRef support) {
-  SmallVector<StringRef> parts = {supportOf(support, blocks), supportOf(support, packed)};
+  const Support &own = *find_if(supports, [&](const Support &one) { return one.name == support; });
+  SmallVector<StringRef> parts = {own.block(), own.packed()};
   if (!description.sessions.empty())
-    parts.push_back(supportOf(support, sessions));
+    parts.push_back(own.session());
   if (description.form == StaticForm::Library)
-    parts.push_back(supportOf(support, descriptions));
+    parts.push_back(own.description());
   return parts;
 }
 
