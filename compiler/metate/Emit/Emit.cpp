@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Emit.h"
+#include "metate/Emit/Analyses.h"
 
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Architecture.h"
@@ -192,10 +193,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   static const llvm::OptimizationLevel levels[] = {
       llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
       llvm::OptimizationLevel::O3};
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
+  metate::Analyses analyses;
   llvm::PipelineTuningOptions tuning;
   // ThreadSanitizer passes over vectors wider than 16 bytes and over masked accesses.
   tuning.LoopVectorization = optLevel >= 2 && sanitizer != Sanitizer::Thread;
@@ -203,11 +201,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   // unsigned (uitofp of sext), and takes a tenth of the time; loops are where the work is.
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  analyses.add(builder);
   builder.registerPipelineStartEPCallback(
       [&machine](llvm::ModulePassManager &manager, llvm::OptimizationLevel level) {
         if (level == llvm::OptimizationLevel::O2 || level == llvm::OptimizationLevel::O3)
@@ -234,7 +228,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   llvm::ModulePassManager manager = optLevel == 0
                                         ? builder.buildO0DefaultPipeline(levels[0])
                                         : builder.buildPerModuleDefaultPipeline(levels[optLevel]);
-  manager.run(module, modules);
+  manager.run(module, analyses.modules);
 }
 
 static Expected<SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine) {

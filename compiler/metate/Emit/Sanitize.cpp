@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Sanitize.h"
+#include "metate/Emit/Analyses.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -130,16 +131,9 @@ static void prepareForThreads(Module &module) {
 void metate::instrument(Module &module, Sanitizer sanitizer, TargetMachine &machine) {
   if (sanitizer == Sanitizer::None)
     return;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager graphs;
-  ModuleAnalysisManager modules;
+  metate::Analyses analyses;
   PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  analyses.add(builder);
   ModulePassManager manager;
   if (sanitizer == Sanitizer::Thread) {
     prepareForThreads(module);
@@ -150,7 +144,7 @@ void metate::instrument(Module &module, Sanitizer sanitizer, TargetMachine &mach
                                          /*UseOdrIndicator=*/true, AsanDtorKind::None,
                                          AsanCtorKind::None));
   }
-  manager.run(module, modules);
+  manager.run(module, analyses.modules);
   // The address pass declares where its table of globals would be, also when it has none.
   for (GlobalVariable &global : make_early_inc_range(module.globals()))
     if (global.use_empty() && global.getName().contains("asan_globals"))

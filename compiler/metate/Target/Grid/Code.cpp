@@ -1,5 +1,6 @@
 //===- Code.cpp - LLVM IR of a grid's functions -----------------*- C++ -*-===//
 #include "metate/Target/Grid/Code.h"
+#include "metate/Emit/Analyses.h"
 
 #include "metate/Emit/Emit.h"
 #include "metate/Emit/TreeProtocol.h"
@@ -136,21 +137,14 @@ metate::grid::makeCode(mlir::ModuleOp code, const Table &table, LLVMContext &con
 void metate::grid::optimise(Module &module, TargetMachine &machine, unsigned level) {
   static const OptimizationLevel levels[] = {OptimizationLevel::O0, OptimizationLevel::O1,
                                              OptimizationLevel::O2, OptimizationLevel::O3};
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager graphs;
-  ModuleAnalysisManager modules;
+  metate::Analyses analyses;
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = false;
   PassBuilder builder(&machine, tuning);
   TargetLibraryInfoImpl none(module.getTargetTriple());
   none.disableAllFunctions(); // a device has no library
-  functions.registerPass([&] { return TargetLibraryAnalysis(none); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  analyses.functions.registerPass([&] { return TargetLibraryAnalysis(none); });
+  analyses.add(builder);
   // The language's vectors are numbers of one invocation.
   builder.registerPipelineStartEPCallback([](ModulePassManager &manager, OptimizationLevel at) {
     if (at != OptimizationLevel::O0)
@@ -159,7 +153,7 @@ void metate::grid::optimise(Module &module, TargetMachine &machine, unsigned lev
   ModulePassManager manager = level == 0 ? builder.buildO0DefaultPipeline(levels[0])
                                          : builder.buildPerModuleDefaultPipeline(levels[level]);
   manager.addPass(GlobalDCEPass());
-  manager.run(module, modules);
+  manager.run(module, analyses.modules);
 }
 
 void metate::grid::scopeToDevice(Module &module) {

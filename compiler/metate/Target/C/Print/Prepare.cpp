@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/C/Print/Prepare.h"
 
+#include "metate/Emit/Analyses.h"
+
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 
 using namespace llvm;
 using namespace metate;
@@ -32,35 +33,18 @@ static void dropHints(Module &module) {
           call->eraseFromParent();
 }
 
-static Error run(Module &module, StringRef pipeline) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager graphs;
-  ModuleAnalysisManager modules;
-  PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  ModulePassManager manager;
-  if (Error error = builder.parsePassPipeline(manager, pipeline))
-    return error;
-  manager.run(module, modules);
-  return Error::success();
-}
-
 Error c::prepare(Module &module) {
   StripDebugInfo(module);
   dropHints(module);
   hoistAllocas(module);
-  if (Error error = run(module, passes))
+  if (Error error = metate::runPasses(module, passes))
     return error;
   expandVectors(module);
-  if (Error error = run(module, "function(scalarizer<load-store>,early-cse,simplifycfg)"))
+  if (Error error =
+          metate::runPasses(module, "function(scalarizer<load-store>,early-cse,simplifycfg)"))
     return error;
   dropHints(module); // simplifycfg makes some of branches that are never taken
-  if (Error error = run(module, "function(adce)"))
+  if (Error error = metate::runPasses(module, "function(adce)"))
     return error;
   std::string text;
   raw_string_ostream stream(text);

@@ -1,8 +1,9 @@
 //===- Prepare.cpp - the steps in their order -------------------*- C++ -*-===//
 #include "metate/Target/Vulkan/Spirv/Prepare.h"
 
+#include "metate/Emit/Analyses.h"
+
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 
 using namespace llvm;
 using namespace metate;
@@ -13,24 +14,6 @@ Error spirv::problemAt(const Instruction &instruction, const Twine &what) {
   stream << what << ":" << instruction;
   StringRef name = instruction.getFunction() ? instruction.getFunction()->getName() : "?";
   return createStringError(name + ": " + text);
-}
-
-Error spirv::runPasses(Module &module, StringRef pipeline) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager calls;
-  ModuleAnalysisManager modules;
-  PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
-  ModulePassManager passes;
-  if (Error error = builder.parsePassPipeline(passes, pipeline))
-    return error;
-  passes.run(module, modules);
-  return Error::success();
 }
 
 Error spirv::verified(Module &module, StringRef when) {
@@ -67,13 +50,13 @@ static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvO
     spirv::callNumbers(function, options);
     return Error::success();
   };
-  if (Error error = spirv::runPasses(module, "function(expand-reductions)"))
+  if (Error error = metate::runPasses(module, "function(expand-reductions)"))
     return error;
   if (Error error = eachTask(module, tasks, expand))
     return error;
   if (Error error = spirv::linkNumbers(module))
     return error;
-  return spirv::runPasses(module, shorten);
+  return metate::runPasses(module, shorten);
 }
 
 /// What follows makes nothing that SPIR-V lacks: no pass may that comes after.
@@ -85,17 +68,17 @@ static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks, const Spir
     spirv::callNumbers(function, options); // and seen numbers in what was of bits
     return Error::success();
   };
-  if (Error error = spirv::runPasses(module, "function(lower-switch)"))
+  if (Error error = metate::runPasses(module, "function(lower-switch)"))
     return error;
   if (Error error = eachTask(module, tasks, expand))
     return error;
   if (Error error = spirv::linkNumbers(module))
     return error;
-  if (Error error = spirv::runPasses(module, "always-inline,globaldce"))
+  if (Error error = metate::runPasses(module, "always-inline,globaldce"))
     return error;
   if (Error error = eachTask(module, tasks, spirv::expandIntrinsics))
     return error;
-  if (Error error = spirv::runPasses(module, "function(early-cse,adce),globaldce"))
+  if (Error error = metate::runPasses(module, "function(early-cse,adce),globaldce"))
     return error;
   if (Error error = spirv::collectConstants(module, constants))
     return error;
@@ -115,15 +98,15 @@ static Error hoistFromLoops(Module &module, ArrayRef<SpirvTask> tasks) {
     spirv::splitValues(function);             // a pair that was moved behind a loop
     return spirv::expandIntrinsics(function); // licm makes llvm.umax
   };
-  if (Error error = spirv::runPasses(module, "function(early-cse)"))
+  if (Error error = metate::runPasses(module, "function(early-cse)"))
     return error;
   if (Error error = eachTask(module, tasks, own))
     return error;
-  if (Error error = spirv::runPasses(module, "function(loop-mssa(licm),adce)"))
+  if (Error error = metate::runPasses(module, "function(loop-mssa(licm),adce)"))
     return error;
   if (Error error = eachTask(module, tasks, expand))
     return error;
-  if (Error error = spirv::runPasses(module, "function(early-cse)"))
+  if (Error error = metate::runPasses(module, "function(early-cse)"))
     return error;
   return eachTask(module, tasks, own);
 }

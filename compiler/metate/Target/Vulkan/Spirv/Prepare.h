@@ -31,8 +31,6 @@ llvm::Error prepare(llvm::Module &module, llvm::ArrayRef<SpirvTask> tasks,
 
 /// An error where LLVM finds one.
 llvm::Error verified(llvm::Module &module, llvm::StringRef when);
-/// Runs passes by their textual names.
-llvm::Error runPasses(llvm::Module &module, llvm::StringRef pipeline);
 
 // ---- the steps, in their order ----
 

@@ -1,4 +1,5 @@
 //===- PrepareCalls.cpp - one function a task -------------------*- C++ -*-===//
+#include "metate/Emit/Analyses.h"
 #include "metate/Target/Vulkan/Spirv/Prepare.h"
 
 #include "llvm/ADT/SCCIterator.h"
@@ -76,21 +77,14 @@ void spirv::forgetMachine(Function &function, bool isTask) {
 }
 
 static void optimise(Module &module) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager calls;
-  ModuleAnalysisManager modules;
+  metate::Analyses analyses;
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
   PassBuilder builder(nullptr, tuning);
   TargetLibraryInfoImpl none(module.getTargetTriple());
   none.disableAllFunctions(); // no loop becomes the memset of a library
-  functions.registerPass([&] { return TargetLibraryAnalysis(none); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
+  analyses.functions.registerPass([&] { return TargetLibraryAnalysis(none); });
+  analyses.add(builder);
   ScalarizerPassOptions scalars;
   scalars.ScalarizeLoadStore = true;
   auto scalarise = [&](ModulePassManager &passes) {
@@ -105,7 +99,7 @@ static void optimise(Module &module) {
       [&](ModulePassManager &passes, OptimizationLevel, ThinOrFullLTOPhase) { scalarise(passes); });
   ModulePassManager passes = builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2);
   passes.addPass(GlobalDCEPass());
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
 }
 
 static Error checkCalls(Function &function) {
@@ -139,7 +133,7 @@ Error spirv::inlineTasks(Module &module, ArrayRef<SpirvTask> tasks) {
       global.setVisibility(GlobalValue::DefaultVisibility);
       global.setComdat(nullptr);
     }
-  if (Error error = runPasses(module, "globaldce"))
+  if (Error error = metate::runPasses(module, "globaldce"))
     return error;
   if (Error error = checkRecursion(module))
     return error;
