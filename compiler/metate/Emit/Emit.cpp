@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Emit.h"
-#include "metate/Emit/Analyses.h"
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Analyses.h"
 #include "metate/Emit/Architecture.h"
 #include "metate/Emit/BareMachine.h"
 #include "metate/Emit/Blends.h"

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Sanitize.h"
+
 #include "metate/Emit/Analyses.h"
 
 #include "llvm/IR/IRBuilder.h"

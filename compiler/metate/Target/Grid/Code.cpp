@@ -1,7 +1,7 @@
 //===- Code.cpp - LLVM IR of a grid's functions -----------------*- C++ -*-===//
 #include "metate/Target/Grid/Code.h"
-#include "metate/Emit/Analyses.h"
 
+#include "metate/Emit/Analyses.h"
 #include "metate/Emit/Emit.h"
 #include "metate/Emit/TreeProtocol.h"
 #include "metate/Mutants/Mutants.h"

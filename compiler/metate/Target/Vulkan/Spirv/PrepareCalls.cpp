@@ -1,6 +1,7 @@
 //===- PrepareCalls.cpp - one function a task -------------------*- C++ -*-===//
-#include "metate/Emit/Analyses.h"
 #include "metate/Target/Vulkan/Spirv/Prepare.h"
+
+#include "metate/Emit/Analyses.h"
 
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/ADT/StringSet.h"
