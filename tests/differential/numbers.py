@@ -59,8 +59,10 @@ def _f16(value):
 
 def _bf16(value):
     """Nearest, ties to even, in one step from a double."""
-    if math.isnan(value) or math.isinf(value) or value == 0:
+    if math.isnan(value) or value == 0:
         return value
+    if abs(value) >= 2.0**128:
+        return math.copysign(math.inf, value)
     _, exponent = math.frexp(value)
     unit = max(exponent - 8, -133)  # the last place of a bf16, or of a subnormal one
     rounded = math.ldexp(round(math.ldexp(value, -unit)), unit)

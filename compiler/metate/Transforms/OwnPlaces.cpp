@@ -3,13 +3,15 @@
 // Coordinates are sums of loop variables times constants, of values that are the same in every iteration, and of a constant.
 // A coordinate tells the variables that it names if it differs wherever one of them does, whatever the accesses of two
 // iterations are: its values are digits of a number. What one coordinate has told counts as the same for the others. For example
-// x[j, i + 1], and x[2 * i] beside x[2 * i + 1]; neither x[i + j], nor x[i] beside x[i + 1].
+// x[j, i + 1], and x[2 * i] beside x[2 * i + 1]; neither x[i + j], nor x[i] beside x[i + 1]. What changes within an iteration, the
+// variable of a loop in order or a number of few values, is a last digit: x[8 * i + k % 8], and x[q] for q from 1024 * i to 1024 * (i + 1).
 //
 // Coordinates were computed in 32 bits, and wrap: equal ones are equal numbers where no sum leaves 32 bits.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/OwnPlaces.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/IntegerRange.h"
 
@@ -29,10 +31,17 @@ constexpr int64_t mostSpan = (int64_t(1) << 32) - 1;
 /// Operations of one coordinate: a value that is used again and again is looked at each time.
 constexpr unsigned mostSteps = 256;
 
-/// A coordinate: variables of the loop and values from outside, with their coefficients.
+/// A coordinate: variables of the loop and values from outside, with their coefficients, and a number that may change within an
+/// iteration.
 struct Coordinate {
   llvm::SmallMapVector<Value, int64_t, 4> terms;
-  int64_t constant = 0;
+  int64_t least = 0, greatest = 0; ///< of the rest
+
+  void addConstant(int64_t value) { addBetween(value, value); }
+  void addBetween(int64_t from, int64_t to) {
+    least += from;
+    greatest += to;
+  }
 
   bool hasSameTerms(const Coordinate &other) const {
     return terms.size() == other.terms.size() && llvm::all_of(terms, [&](auto &term) {
@@ -70,7 +79,7 @@ private:
     --left;
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant))) {
-      coordinate.constant += factor * constant.getSExtValue();
+      coordinate.addConstant(factor * constant.getSExtValue());
       return constant.abs().ule(mostCoefficient);
     }
     if (value.getParentRegion()->isProperAncestor(region) ||
@@ -79,12 +88,12 @@ private:
       return true;
     }
     Operation *op = value.getDefiningOp();
-    if (!op || !region->isAncestor(op->getParentRegion()) ||
-        !(value.getType().isIndex() || value.getType().isInteger(32)))
+    if (!isNumber(value) || (op && !region->isAncestor(op->getParentRegion())))
       return false;
+    if (!op)
+      return addVarying(coordinate, value, factor, left);
     if (auto cast = dyn_cast<arith::IndexCastOp>(op))
-      return (cast.getIn().getType().isIndex() || cast.getIn().getType().isInteger(32)) &&
-             add(coordinate, cast.getIn(), factor, left);
+      return isNumber(cast.getIn()) && add(coordinate, cast.getIn(), factor, left);
     if (auto sum = dyn_cast<arith::AddIOp>(op))
       return add(coordinate, sum.getLhs(), factor, left) &&
              add(coordinate, sum.getRhs(), factor, left);
@@ -92,9 +101,56 @@ private:
       return add(coordinate, difference.getLhs(), factor, left) &&
              add(coordinate, difference.getRhs(), -factor, left);
     auto product = dyn_cast<arith::MulIOp>(op);
-    return product && matchPattern(product.getRhs(), m_ConstantInt(&constant)) &&
-           constant.abs().ule(mostCoefficient) &&
-           add(coordinate, product.getLhs(), factor * constant.getSExtValue(), left);
+    if (product && matchPattern(product.getRhs(), m_ConstantInt(&constant)) &&
+        constant.abs().ule(mostCoefficient))
+      return add(coordinate, product.getLhs(), factor * constant.getSExtValue(), left);
+    return addVarying(coordinate, value, factor, left);
+  }
+
+  static bool isNumber(Value value) {
+    return value.getType().isIndex() || value.getType().isInteger(32);
+  }
+
+  /// A value that may change within an iteration, where what it is between is known.
+  bool addVarying(Coordinate &coordinate, Value value, int64_t factor, unsigned &left) const {
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto inner = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+    if (inner && inner.getInductionVar() == value)
+      if (std::optional<int64_t> span = spanFromLower(inner, left)) {
+        addBetween(coordinate, 0, *span, factor);
+        return add(coordinate, inner.getLowerBound(), factor, left);
+      }
+    std::optional<IntegerRange> range = IntegerRange::of(value);
+    if (range)
+      addBetween(coordinate, range->least, range->greatest, factor);
+    return range.has_value();
+  }
+
+  static void addBetween(Coordinate &coordinate, int64_t least, int64_t greatest, int64_t factor) {
+    if (isMutant(Mutant::VaryingPlaceFixed))
+      greatest = least;
+    auto [from, to] = std::minmax(factor * least, factor * greatest);
+    coordinate.addBetween(from, to);
+  }
+
+  /// By how much the variable of a loop over one block (`block * 8` to `block * 8 + 8`, or to less) exceeds its lower bound at most.
+  std::optional<int64_t> spanFromLower(scf::ForOp inner, unsigned &left) const {
+    auto formOf = [&](Value bound) -> std::optional<Coordinate> {
+      Coordinate form;
+      bool isKnown = add(form, bound, 1, left) && form.least == form.greatest;
+      return isKnown ? std::optional(std::move(form)) : std::nullopt;
+    };
+    std::optional<Coordinate> lower = formOf(inner.getLowerBound());
+    if (!lower)
+      return std::nullopt;
+    SmallVector<Value> bounds{inner.getUpperBound()};
+    if (auto least = bounds[0].getDefiningOp<arith::MinSIOp>())
+      llvm::append_range(bounds, least->getOperands());
+    for (Value bound : bounds)
+      if (std::optional<Coordinate> upper = formOf(bound);
+          upper && upper->hasSameTerms(*lower) && upper->least > lower->least)
+        return upper->least - lower->least - 1;
+    return std::nullopt;
   }
 
   Region *region;
@@ -104,7 +160,7 @@ private:
 /// One axis of all accesses.
 struct Axis {
   Coordinate coordinate;  ///< of one of them
-  int64_t difference = 0; ///< between the constants of two of them, at most
+  int64_t difference = 0; ///< between the rests of two of them, at most
 };
 } // namespace
 
@@ -116,8 +172,10 @@ static std::optional<Axis> axisOf(const Loop &loop, ArrayRef<ValueRange> places,
     std::optional<Coordinate> coordinate = loop.coordinateOf(place[axis]);
     if (!coordinate || (result && !result->coordinate.hasSameTerms(*coordinate)))
       return std::nullopt;
-    least = result ? std::min(least, coordinate->constant) : coordinate->constant;
-    greatest = result ? std::max(greatest, coordinate->constant) : coordinate->constant;
+    least = result ? std::min(least, coordinate->least) : coordinate->least;
+    greatest = result ? std::max(greatest, coordinate->greatest) : coordinate->greatest;
+    if (greatest - least > mostSpan)
+      return std::nullopt;
     result = Axis{*coordinate, greatest - least};
   }
   return result;

@@ -41,6 +41,14 @@ static Attribute wordOf(const TreePath &path) {
   return found == children.end() ? Attribute() : *found;
 }
 
+int64_t metate::elementsOfWord(const TreePath &path) {
+  LevelInterface packed = path.levels.empty() ? LevelInterface() : path.levels.back();
+  if (!packed || !packed.hasWords() || levelAxes(packed).back() != path.axes.back())
+    return 1;
+  int64_t elements = packed.getWordBits() / QuantFormat::of(path.place.getType())->bits;
+  return packed.getLevelExtents().back() % elements == 0 ? elements : 1;
+}
+
 std::optional<SmallVector<Value>> metate::wordPlace(const TreePath &path,
                                                     OperandRange coordinates) {
   SmallVector<Value> place;

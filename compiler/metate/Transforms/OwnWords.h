@@ -11,6 +11,10 @@ namespace metate {
 std::optional<llvm::SmallVector<mlir::Value>> wordPlace(const TreePath &path,
                                                         mlir::OperandRange coordinates);
 
+/// Elements of one word that lie side by side along the path's last axis, in rows of whole words; 1 where the member is in no such
+/// quant_array.
+int64_t elementsOfWord(const TreePath &path);
+
 /// Writes of quantised members of whose words no other iteration of their task writes any member: in serial tasks all. After
 /// metate-offload.
 llvm::DenseSet<mlir::Operation *> writersOfOwnWords(KernelOp kernel);

@@ -10,6 +10,7 @@
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LaneValues.h"
+#include "metate/Transforms/OwnWords.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/ScatterCells.h"
 
@@ -36,7 +37,7 @@ constexpr int64_t addsPerPacked = 2;
 /// Where sizes are known at launch only: the pool of all copies.
 constexpr int64_t poolOfUnknown = 2 << 20;
 
-/// Elements of one row that a task combines, where the target has no other rows.
+/// Elements of one row that a task combines, where the target has no other rows: about so many, in whole words.
 constexpr int64_t rowOfOne = 1024;
 
 /// Operations of a loop that may be there twice, where the launch decides.
@@ -191,31 +192,52 @@ void Copies::buildPieces() {
     });
 }
 
-/// A task over the rows of a group's targets; of targets with one row, over parts of it.
+/// Elements of a word that all targets of the group have along their rows: 1 where there are none.
+static int64_t elementsOfWords(const ScatterCells &cells) {
+  auto elementsOf = [](const ScatterTarget *target) -> int64_t {
+    auto [value, path] = target->place;
+    if (target->isArray())
+      return 1;
+    return elementsOfWord(*findPath(cast<TreeType>(value.getType()), path));
+  };
+  int64_t elements = elementsOf(cells.targets.front());
+  bool isOfAll = llvm::all_of(
+      cells.targets, [&](const ScatterTarget *other) { return elementsOf(other) == elements; });
+  return isOfAll ? elements : 1;
+}
+
+/// A task over the rows of a group's targets; of targets with one row, over parts of it. Along a row it goes by words, if there are any:
+/// its words are a task's own.
 void Copies::combineCopies(const Group &group) {
   OpBuilder::InsertionGuard guard(builder);
   size_t outer = group.extents.size() - 1;
-  Value zero = at.index(0), columns = group.extents.back();
+  const int64_t elements = elementsOfWords(group.cells),
+                part = std::max<int64_t>(rowOfOne / elements, 1);
+  Value zero = at.index(0), words = at.divide(group.extents.back(), elements);
   SmallVector<Value> lower(std::max<size_t>(outer, 1), zero),
       upper(group.extents.begin(), group.extents.begin() + outer);
   if (outer == 0)
-    upper.push_back(at.divide(at.add(columns, rowOfOne - 1), rowOfOne));
+    upper.push_back(at.divide(at.add(words, part - 1), part));
   // Without pieces there are no copies.
   upper[0] = at.select(at.compare(arith::CmpIPredicate::sgt, pieces, zero), upper[0], zero);
   auto made = RangeOp::create(builder, at.loc, lower, upper);
   Block &body = made.getBody().front();
   builder.setInsertionPointToStart(&body);
-  Value pool = poolHere(), from = zero, to = columns;
+  Value pool = poolHere(), from = zero, to = words;
   SmallVector<Value> coordinates;
   if (outer == 0) {
-    from = at.multiply(body.getArgument(0), rowOfOne);
-    to = at.least(at.add(from, rowOfOne), columns);
+    from = at.multiply(body.getArgument(0), part);
+    to = at.least(at.add(from, part), words);
   } else {
     llvm::append_range(coordinates, body.getArguments());
   }
   Value first = at.index(isMutant(Mutant::FirstCopyLost) ? 1 : 0);
   Value copy = at.add(at.multiply(enter(first, pieces), bytes), group.offset);
   coordinates.push_back(enter(from, to));
+  if (elements > 1) {
+    Value word = at.multiply(coordinates.back(), elements);
+    coordinates.back() = at.add(word, enter(zero, at.index(elements)));
+  }
   Value begin = at.add(copy, byteOf(at, group, coordinates));
   combineCell(at, group.cells, {pool, scope()}, begin, coordinates);
 }

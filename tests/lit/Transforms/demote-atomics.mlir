@@ -212,3 +212,76 @@ metate.kernel @waits(%flags: memref<?xi32>) {
   }
   metate.return
 }
+
+// What changes within an iteration is a last digit: parts of a row, and a place in a block.
+// CHECK-LABEL: metate.kernel @parts
+// CHECK-NOT: memref.atomic_rmw
+// CHECK: metate.return
+metate.kernel @parts(%x: memref<?xf32>, %y: memref<?xf32>, %k: memref<?xi32>, %v: f32, %n: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %eight = arith.constant 8 : index
+  %part = arith.constant 1024 : index
+  %parts = arith.constant 1000 : index
+  metate.range (%i) = (%zero) to (%parts) {
+    %from = arith.muli %i, %part : index
+    %next = arith.addi %from, %part : index
+    %to = arith.minsi %next, %n : index
+    scf.for %q = %from to %to step %one {
+      %a = memref.atomic_rmw addf %v, %x[%q] : (f32, memref<?xf32>) -> f32
+    }
+    %block = arith.muli %i, %eight : index
+    scf.for %q = %zero to %eight step %one {
+      %at = arith.addi %block, %q : index
+      %b = memref.atomic_rmw addf %v, %y[%at] : (f32, memref<?xf32>) -> f32
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// Parts that overlap by one, and a place in a block that is smaller than the numbers that are put to its begin.
+// CHECK-LABEL: metate.kernel @overlapping_parts
+// CHECK: memref.atomic_rmw addf
+// CHECK: memref.atomic_rmw addf
+metate.kernel @overlapping_parts(%x: memref<?xf32>, %y: memref<?xf32>, %v: f32) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %eight = arith.constant 8 : index
+  %nine = arith.constant 9 : index
+  %parts = arith.constant 1000 : index
+  metate.range (%i) = (%zero) to (%parts) {
+    %from = arith.muli %i, %eight : index
+    %to = arith.addi %from, %nine : index
+    scf.for %q = %from to %to step %one {
+      %a = memref.atomic_rmw addf %v, %x[%q] : (f32, memref<?xf32>) -> f32
+    }
+    scf.for %q = %zero to %nine step %one {
+      %at = arith.addi %from, %q : index
+      %b = memref.atomic_rmw addf %v, %y[%at] : (f32, memref<?xf32>) -> f32
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// A number of few values that memory says: the eighth of a row is the iteration's own, whichever it is.
+// CHECK-LABEL: metate.kernel @one_of_eight
+// CHECK-NOT: memref.atomic_rmw
+// CHECK: metate.return
+metate.kernel @one_of_eight(%x: memref<?xf32>, %k: memref<?xi32>, %v: f32) {
+  %zero = arith.constant 0 : index
+  %seven = arith.constant 7 : i32
+  %eight = arith.constant 8 : index
+  %parts = arith.constant 1000 : index
+  metate.range (%i) = (%zero) to (%parts) {
+    %read = memref.load %k[%i] : memref<?xi32>
+    %low = arith.andi %read, %seven : i32
+    %within = arith.index_cast %low : i32 to index
+    %from = arith.muli %i, %eight : index
+    %at = arith.addi %from, %within : index
+    %a = memref.atomic_rmw addf %v, %x[%at] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}

@@ -289,6 +289,26 @@ def product_from_zero():
     expect(out, np.full(100, 8))
 
 
+@probe("VaryingPlaceFixed")
+def varying_place_fixed():
+    n = 1 << 15
+    x = mt.field(mt.i32, 80)
+
+    # Who asks for what was there has no copy to add to.
+    @mt.kernel
+    def run(at: array(mt.i32, 1), old: array(mt.i32, 2)):
+        for i in range(64):
+            for k in range(n):
+                old[i, k] = mt.atomic_add(x[i + at[k] % 16], 1)
+
+    at, old = np.arange(n, dtype=np.int32), np.zeros((64, n), np.int32)
+    with mt.Context(threads=4):
+        for _ in range(20):
+            x.fill(0)
+            run(at, old)
+            expect(x.to_numpy()[:79], n // 16 * np.convolve(np.ones(64, np.int32), np.ones(16, np.int32)))
+
+
 @probe("LoopsFusedAcrossTurns")
 def loops_fused_across_turns():
     @mt.kernel
