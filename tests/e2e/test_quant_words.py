@@ -370,6 +370,37 @@ def test_scatters_into_words(options, n=96, m=5000):
     assert ARCH or any("a copy of its own" in text for text in texts) == ("private_reductions" not in options)
 
 
+@pytest.mark.parametrize("bits, word", [(1, 8), (4, 32), (5, 32), (7, 64), (12, 64), (20, 64)])
+@pytest.mark.parametrize("shape", ["row", "blocks", "rows", "across"])
+def test_counts_in_elements_of_words(bits, word, shape, m=20000):
+    """Copies come back word by word where rows are whole words, also along another axis than the words', and where they are not."""
+    ti.init(threads=4, chunk_ns=0)
+    each, x = word // bits, ti.field(quant.int(bits, False))
+    extents = {"row": (1100,), "blocks": (40 * each,), "rows": (6, 30 * each), "across": (6 * each, 30)}[shape]
+    if shape == "blocks":
+        ti.root.dense(ti.i, 40).quant_array(ti.i, each, max_num_bits=word).place(x)
+    elif shape == "across":
+        ti.root.dense(ti.j, 30).quant_array(ti.i, 6 * each, max_num_bits=word).place(x)
+    else:
+        ti.root.quant_array(ti.ij if shape == "rows" else ti.i, extents, max_num_bits=word).place(x)
+
+    @ti.kernel
+    def count(at: ti.types.ndarray(ti.i32, 2)):
+        for k in range(at.shape[0]):
+            if ti.static(len(extents) == 1):
+                x[at[k, 0]] += k % 3
+            else:
+                x[at[k, 0], at[k, 1]] += k % 3
+
+    rng = np.random.default_rng(bits)
+    at = np.stack([rng.integers(0, extent, m) for extent in extents], 1).astype(np.int32)
+    expected = np.zeros(extents, np.int64)
+    for _ in range(2):
+        count(at)
+        np.add.at(expected, tuple(at.T), np.arange(m) % 3)
+    assert (x.to_numpy() == expected % (1 << bits)).all()
+
+
 def test_particles_add_to_words_block_by_block(n=512, m=60000):
     """Grids of packed numbers, too large for copies: iterations in the order of blocks, tiles whose words meet at the edges."""
     ti.init(threads=4)

@@ -62,6 +62,31 @@ metate.kernel @histogram(%x: memref<?xi32>, %h: memref<?xi32>) {
   metate.return
 }
 
+// Elements of words: copies come back word by word, six elements each of 32 bits.
+!five = !metate.tree<#metate.quant_array<"i", [960], [#metate.place<"c" : !metate.quant_int<5, false, i32>>], word = 32>>
+// CHECK-LABEL: metate.kernel @words
+// CHECK: metate.range (%[[PART:.*]]) = (%{{.*}}) to (%{{.*}}) {
+// CHECK:   %[[FROM:.*]] = arith.muli %[[PART]], %[[WORDS:.*]] overflow<nsw>
+// CHECK:   scf.for
+// CHECK:     scf.for %[[WORD:.*]] = %[[FROM]] to
+// CHECK:       %[[FIRST:.*]] = arith.muli %[[WORD]], %c6
+// CHECK:       scf.for %[[K:.*]] = %{{.*}} to %c6
+// CHECK:         %[[AT:.*]] = arith.addi %[[FIRST]], %[[K]]
+// CHECK:         metate.load %arg1["c"] [%[[AT]]]
+// CHECK:         metate.store %{{.*}}, %arg1["c"] [%[[AT]]]
+metate.kernel @words(%x: memref<100000xi32>, %t: !five) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 100000 : index
+  %one = arith.constant 1 : i5
+  metate.range (%i) = (%zero) to (%n) {
+    %a = memref.load %x[%i] : memref<100000xi32>
+    %at = arith.index_cast %a : i32 to index
+    %0 = metate.atomic addi %one, %t["c"] [%at] active : i5, !five
+    metate.yield
+  }
+  metate.return
+}
+
 // Few iterations; what the loop reads; an old value that is used; two kinds; a bit of a sparse tree; arguments that overlap.
 // CHECK-LABEL: metate.kernel @few
 // CHECK-NOT: metate.pool
