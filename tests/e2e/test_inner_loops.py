@@ -56,6 +56,30 @@ def test_small_matrices_by_loops(rng):
     np.testing.assert_allclose(solved, np.linalg.solve(a, np.array([1.0, 2, 3])[:, None])[..., 0], rtol=1e-12)
 
 
+def test_loops_around_a_cell(request, rng):
+    """Nine cells around each, by bounds that depend on the cell, without a loop that is left."""
+    a, b = ti.field(ti.f32, (20, 30)), ti.field(ti.f32, (20, 30))
+
+    @ti.kernel
+    def sweep():
+        for i, j in ti.ndrange((1, 19), (1, 29)):
+            s = 0.0
+            for p in range(i - 1, i + 2):
+                for q in range(j - 1, j + 2):
+                    if ti.abs(p - i) + ti.abs(q - j) == 1:
+                        s += a[p, q]
+            b[i, j] = s
+
+    x = rng.integers(0, 100, (20, 30)).astype(np.float32)
+    a.from_numpy(x)
+    sweep()
+    expected = np.zeros_like(x)
+    expected[1:-1, 1:-1] = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]
+    np.testing.assert_array_equal(b.to_numpy(), expected)
+    if not request.node.callspec.params["context"]:
+        assert "scf.for" not in sweep.stages()["offload"]
+
+
 def test_values_that_stay(rng):
     """Members of one tree, an element beside what is written, a loop without turns, places that are another's values."""
     bodies = ti.Struct.field({"pos": ti.types.vector(3, ti.f64), "force": ti.types.vector(3, ti.f64), "steps": ti.i32}, shape=9)

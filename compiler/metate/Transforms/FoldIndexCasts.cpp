@@ -120,14 +120,20 @@ template <typename Op> struct WidenKnown : OpRewritePattern<arith::IndexCastOp> 
       return failure();
     for (int64_t a : {lhs->least, lhs->greatest})
       for (int64_t b : {rhs->least, rhs->greatest}) // ranges have 31 bits: nothing here wraps
-        if (int64_t end = std::is_same_v<Op, arith::MulIOp> ? a * b : a + b;
-            end < INT32_MIN || end > INT32_MAX)
+        if (int64_t end = of(a, b); end < INT32_MIN || end > INT32_MAX)
           return failure();
     auto widen = [&](Value value) {
       return arith::IndexCastOp::create(rewriter, op.getLoc(), rewriter.getIndexType(), value);
     };
     rewriter.replaceOpWithNewOp<Op>(op, widen(arithmetic.getLhs()), widen(arithmetic.getRhs()));
     return success();
+  }
+
+private:
+  static int64_t of(int64_t a, int64_t b) {
+    if constexpr (std::is_same_v<Op, arith::MulIOp>)
+      return a * b;
+    return std::is_same_v<Op, arith::SubIOp> ? a - b : a + b;
   }
 };
 
@@ -171,10 +177,9 @@ struct DisjointOrIsSum : OpRewritePattern<arith::OrIOp> {
 struct FoldIndexCasts : metate::impl::FoldIndexCastsBase<FoldIndexCasts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns
-        .add<FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum, WidenArithmetic<arith::AddIOp>,
-             WidenArithmetic<arith::SubIOp>, WidenKnown<arith::AddIOp>, WidenKnown<arith::MulIOp>>(
-            &getContext());
+    patterns.add<FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum, WidenArithmetic<arith::AddIOp>,
+                 WidenArithmetic<arith::SubIOp>, WidenKnown<arith::AddIOp>,
+                 WidenKnown<arith::SubIOp>, WidenKnown<arith::MulIOp>>(&getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
     arith::AddIOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -61,16 +61,17 @@ std::optional<int64_t> turnsOf(Value lower, Value upper, Value step) {
 
 /// `range(x - 1, x + 2)`: so many turns from a number that is known at run time, or none where the bound wraps.
 struct Around {
-  Value first; ///< 32 bits
+  Value first; ///< 32 bits, or an index, which does not wrap
   int64_t turns;
 
   static std::optional<Around> of(scf::ForOp loop) {
     auto numberOf = [](Value bound) {
       auto cast = bound.getDefiningOp<arith::IndexCastOp>();
-      return cast && cast.getIn().getType().isInteger(32) ? cast.getIn() : Value();
+      return cast && cast.getIn().getType().isInteger(32) ? cast.getIn() : bound;
     };
     Value first = numberOf(loop.getLowerBound()), end = numberOf(loop.getUpperBound());
-    if (!first || !end || getConstantIntValue(loop.getStep()) != 1 || loop.getUnsignedCmp())
+    if (first.getType() != end.getType() || getConstantIntValue(loop.getStep()) != 1 ||
+        loop.getUnsignedCmp())
       return std::nullopt;
     // Sums of 32 bits are as far apart as their constants say, whatever wraps on the way.
     LinearForm distance = LinearForm::of(end).minus(LinearForm::of(first));
@@ -81,8 +82,8 @@ struct Around {
   }
 };
 
-/// The loop as one that counts from 0, where its bound does not wrap.
-scf::ForOp countFromZero(scf::ForOp loop, const Around &around) {
+/// The loop runs where its bound does not wrap.
+void keepWhereItFits(scf::ForOp loop, const Around &around) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value most = arith::ConstantOp::create(
@@ -106,16 +107,27 @@ scf::ForOp countFromZero(scf::ForOp loop, const Around &around) {
     builder.setInsertionPointToEnd(guard.thenBlock());
     scf::YieldOp::create(builder, loc);
   }
-  builder.setInsertionPoint(loop);
+}
+
+/// The loop as one that counts from 0.
+void countFromZero(scf::ForOp loop, const Around &around) {
+  bool isIndex = around.first.getType().isIndex();
+  if (!isIndex)
+    keepWhereItFits(loop, around);
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
   loop.setLowerBound(arith::ConstantIndexOp::create(builder, loc, 0));
   loop.setUpperBound(arith::ConstantIndexOp::create(builder, loc, around.turns));
   builder.setInsertionPointToStart(loop.getBody());
   Value turn = loop.getInductionVar();
+  if (isIndex) {
+    auto place = arith::AddIOp::create(builder, loc, around.first, turn);
+    return turn.replaceAllUsesExcept(place, place);
+  }
   auto number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), turn);
   auto sum = arith::AddIOp::create(builder, loc, around.first, number);
   Value place = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), sum);
   turn.replaceAllUsesExcept(place, number);
-  return loop;
 }
 
 bool folds(Operation &op) {

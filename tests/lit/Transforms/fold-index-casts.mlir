@@ -119,3 +119,29 @@ metate.kernel @back(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 1 to 409
   }
   metate.return
 }
+
+// Bounds of a loop in order: a sum and a difference alike.
+// CHECK-LABEL: metate.kernel @around
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK: %[[LOWER:.*]] = arith.subi %[[I]], %{{.*}} : index
+// CHECK: %[[UPPER:.*]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK: scf.for %{{.*}} = %[[LOWER]] to %[[UPPER]]
+metate.kernel @around(%x: memref<?xf32>, %a: f32) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 999 : index
+  %one32 = arith.constant 1 : i32
+  %two32 = arith.constant 2 : i32
+  metate.range (%i) = (%one) to (%end) {
+    %i32 = arith.index_cast %i : index to i32
+    %from = arith.subi %i32, %one32 : i32
+    %to = arith.addi %i32, %two32 : i32
+    %lower = arith.index_cast %from : i32 to index
+    %upper = arith.index_cast %to : i32 to index
+    scf.for %p = %lower to %upper step %one {
+      memref.store %a, %x[%p] : memref<?xf32>
+    }
+    metate.yield
+  }
+  metate.return
+}

@@ -151,3 +151,27 @@ metate.kernel @around(%x: memref<?xf32>, %k: i32, %out: memref<?xf32>) {
   memref.store %s, %out[%zero] : memref<?xf32>
   metate.return
 }
+
+// The same of an index, whose sums do not wrap.
+// CHECK-LABEL: metate.kernel @around_index
+// CHECK: %[[FIRST:.*]] = arith.subi %arg1, %c1
+// CHECK-NOT: scf.if
+// CHECK-NOT: scf.for
+// CHECK-COUNT-3: memref.load
+// CHECK-NOT: scf.for
+// CHECK: metate.return
+metate.kernel @around_index(%x: memref<?xf32>, %k: index, %out: memref<?xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %start = arith.constant 0.0 : f32
+  %lower = arith.subi %k, %one : index
+  %upper = arith.addi %k, %two : index
+  %s = scf.for %i = %lower to %upper step %one iter_args(%old = %start) -> f32 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %new = arith.addf %old, %v : f32
+    scf.yield %new : f32
+  }
+  memref.store %s, %out[%zero] : memref<?xf32>
+  metate.return
+}
