@@ -71,7 +71,7 @@ struct Around {
     };
     Value first = numberOf(loop.getLowerBound()), end = numberOf(loop.getUpperBound());
     if (first.getType() != end.getType() || getConstantIntValue(loop.getStep()) != 1 ||
-        loop.getUnsignedCmp())
+        loop.getUnsignedCmp() || getConstantIntValue(first))
       return std::nullopt;
     // Sums of 32 bits are as far apart as their constants say, whatever wraps on the way.
     LinearForm distance = LinearForm::of(end).minus(LinearForm::of(first));
