@@ -58,7 +58,7 @@ define i1 @overflows(i64 %x, i64 %y) { %p = call { i64, i1 } @llvm.smul.with.ove
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
 def test_numbers_are_numpys(tmp_path, rng):
-    """Functions of compiler/metate/Target/C/Print/Support/Helpers.txt, called one by one."""
+    """Functions of compiler/metate/Target/C/Print/Support, called one by one."""
     build = pathlib.Path(os.environ.get("METATE_BUILD", "build"))
     (tmp_path / "numbers.ll").write_text(NUMBERS)
     subprocess.run([build / "bin" / "metate-c", tmp_path / "numbers.ll", tmp_path / "numbers.c"], check=True)

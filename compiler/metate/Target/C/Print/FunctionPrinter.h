@@ -94,7 +94,7 @@ private:
   unsigned count = 0;
 };
 
-/// "relaxed" to "total", as Support/Helpers.txt calls them.
+/// "relaxed" to "total", as Support/Atomics.txt calls them.
 std::string orderName(llvm::AtomicOrdering order);
 /// Pure and without a statement of its own?
 bool isExpression(const llvm::Instruction &instruction);

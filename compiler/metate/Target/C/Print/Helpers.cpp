@@ -7,7 +7,7 @@
 using namespace llvm;
 using namespace metate;
 
-// Support/Helpers.txt (HelpersText.S).
+// Support/*.txt (HelpersText.S).
 extern "C" const char metate_c_helpers_begin[], metate_c_helpers_end[];
 
 std::string c::numberType(StringRef name, bool isSigned) {
@@ -61,7 +61,7 @@ std::string c::Helpers::use(StringRef name, ArrayRef<std::string> parameters) {
   for (const std::string &parameter : parameters)
     symbol += "_" + parameter;
   auto found = parts.find(name);
-  assert(found != parts.end() && "Support/Helpers.txt lacks a part");
+  assert(found != parts.end() && "Support/*.txt lack a part");
   if (!used.try_emplace(symbol).second)
     return symbol;
   SmallVector<StringRef> needs;

@@ -1,4 +1,10 @@
 //===- Helpers.h - functions that generated C calls -------------*- C++ -*-===//
+//
+// They are in Support/*.txt, by subject; a C file gets the parts that it uses. A part begins with a line "//@ NAME: what it needs".
+// Of a part with parameters $1 to $3 are these as they are named, $T and $S the unsigned and the signed type of the number $1, $W its
+// bits; $U is the number $2's type. Must be C99 under any compiler, without a warning of gcc and clang.
+//
+//===----------------------------------------------------------------------===//
 #ifndef METATE_TARGET_C_PRINT_HELPERS_H
 #define METATE_TARGET_C_PRINT_HELPERS_H
 
@@ -12,7 +18,7 @@ namespace metate::c {
 /// C's type of a number by its short name: "u32", "f64"; `isSigned`: "int32_t".
 std::string numberType(llvm::StringRef name, bool isSigned = false);
 
-/// The parts of Support/Helpers.txt that a file uses, in an order in which they can stand.
+/// The parts of Support/*.txt that a file uses, in an order in which they can stand.
 class Helpers {
 public:
   explicit Helpers(unsigned addressBytes);

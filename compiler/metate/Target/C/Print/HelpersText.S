@@ -1,9 +1,18 @@
-/* Support/Helpers.txt inside of the compiler. */
+/* What generated C calls: the files of Support/ inside of the compiler, one behind the other. */
         .section .rodata
         .global metate_c_helpers_begin
         .hidden metate_c_helpers_begin
 metate_c_helpers_begin:
-        .incbin METATE_HELPERS_FILE
+/* What a file begins with is a part without a name. */
+.macro HELPERS file
+        .ascii "\n//@ \n"
+        .incbin "\file"
+.endm
+        HELPERS Machine.txt
+        HELPERS Memory.txt
+        HELPERS Integers.txt
+        HELPERS Floats.txt
+        HELPERS Atomics.txt
         .global metate_c_helpers_end
         .hidden metate_c_helpers_end
 metate_c_helpers_end:

@@ -1,7 +1,7 @@
 //===- Print.h - LLVM IR as C99 ---------------------------------*- C++ -*-===//
 //
 // One LLVM module becomes one C file that any compiler takes and that gives the same bits: integers are unsigned, what
-// C leaves undefined is a function of Support/Helpers.txt, memory is read and written by memcpy. Must not know kernels,
+// C leaves undefined is a function of Support/*.txt, memory is read and written by memcpy. Must not know kernels,
 // carriers and stages.
 //
 //===----------------------------------------------------------------------===//
