@@ -269,6 +269,11 @@ static std::vector<std::tuple<std::string, std::string, std::string>> listedTarg
   return rows;
 }
 
+/// What machines of a target take as source.
+static std::string sourceTarget(const std::string &name) {
+  return valueOf(ownTargets().parse(name))->sourceTarget();
+}
+
 /// An option's value as Python has it: enumerators by their names.
 template <typename T> using Shown = std::conditional_t<std::is_enum_v<T>, std::string, T>;
 
@@ -288,6 +293,8 @@ static void set(Options &options, const char *name, T &, const std::string &valu
 void bindStages(nb::module_ &module) {
   module.def("targets", listedTargets,
              "The targets that have names: (name, what it is, carriers).");
+  module.def("source_target", sourceTarget, nb::arg("name"),
+             "The target whose code is source for that target's machines. Raises CompileError.");
   nb::class_<Choices> choices(module, "Choices", "Targets, and the options of Options.def.");
   choices.def(nb::init<>())
       .def_rw("targets", &Choices::targets, "Names of targets: native, x86-64-v3, znver4, ...");

@@ -90,7 +90,7 @@ def c_array(name: str, data: np.ndarray) -> str:
     return f"static const {kind} {name}[{data.size}] = {{{', '.join(map(str, data.ravel()))}}};\n"
 
 
-def save(folder: pathlib.Path, target: str) -> pathlib.Path:
+def save(folder: pathlib.Path, target: str, carrier: str = "o") -> pathlib.Path:
     """Writes shapes.o with its header, and shapes_data.h: the network and a hundred pictures that it has not seen."""
     folder.mkdir(parents=True, exist_ok=True)
     filters, weights, bias = network()
@@ -108,7 +108,7 @@ def save(folder: pathlib.Path, target: str) -> pathlib.Path:
     sizes = {"SIZE": SIZE, "FILTERS": FILTERS, "FEATURES": FEATURES, "CLASSES": CLASSES, "IMAGES": len(images)}
     enums = "enum { " + ", ".join(f"{name} = {size}" for name, size in sizes.items()) + " };\n"
     (folder / "shapes_data.h").write_text(enums + text)
-    return ti.aot.Module(targets=[target], name="shapes").add_kernel(classify).save(folder / "shapes.o")
+    return ti.aot.Module(targets=[target], name="shapes").add_kernel(classify).save(folder / f"shapes.{carrier}")
 
 
 if __name__ == "__main__":

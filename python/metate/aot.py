@@ -328,17 +328,25 @@ class Module:
 
     def choices(self) -> _compiler.Choices:
         """Targets, optimisation level and kind of code of a module file as the compiler takes them."""
-        return self._choices(self._targets_for("metate"))
+        return self._choices(self.targets_for("metate"))
 
-    def _targets_for(self, emit: str) -> tuple[str, ...]:
-        """Those of the module's targets whose code a carrier holds: source in .c files, all else in the others."""
+    def targets_for(self, emit: str) -> tuple[str, ...]:
+        """The targets whose code a carrier (of `save`) holds: of ``"c"`` those of source, of others the module's own."""
+        from metate_native import _compiler
+
         given = self._targets if emit == "metate" else self._object_targets
-        sources = tuple(target for target in given if target == SOURCE)
+        sources = tuple(target for target in given if target.split(":")[0] == SOURCE)
+        others = tuple(target for target in given if target not in sources)
         if emit == SOURCE:
-            return sources or (SOURCE,)
-        others = tuple(target for target in given if target != SOURCE)
+            if not sources:  # one file for all of them
+                try:
+                    wanted = {_compiler.source_target(target) for target in others}
+                except _compiler.CompileError as error:
+                    raise CompilationError(str(error)) from None
+                sources = (wanted.pop() if len(wanted) == 1 else SOURCE,)
+            return sources
         if not others:
-            raise RuntimeValueError_(f"save: code of target {SOURCE!r} is C source: expected a .c file, got emit={emit!r}")
+            raise RuntimeValueError_(f"save: code of target {sources[0]!r} is C source: expected a .c file, got emit={emit!r}")
         return others
 
     def _choices(self, targets: tuple[str, ...]) -> _compiler.Choices:
@@ -356,7 +364,7 @@ class Module:
         from metate_native import _compiler
 
         try:
-            return _compiler.build_library(self.source_module(name), self._choices(self._targets_for("so")))
+            return _compiler.build_library(self.source_module(name), self._choices(self.targets_for("so")))
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
 
@@ -370,7 +378,7 @@ class Module:
         from metate_native import _compiler
 
         try:
-            return _compiler.build_static(self.source_module(name), self._choices(self._targets_for(emit)))
+            return _compiler.build_static(self.source_module(name), self._choices(self.targets_for(emit)))
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
 
@@ -402,10 +410,11 @@ class Module:
             path: the file, or a folder that exists.
             output_dir: a folder, made if need be; the file in it is ``module.metate``.
             emit: the carrier: ``"metate"``, ``"so"`` (a shared object), ``"o"`` (an object), ``"a"`` (a static library of it),
-                ``"c"`` (C99 for any compiler, whatever the module's targets) or ``"wasm"`` (a WebAssembly module of it, for the
-                target wasm32); default: what the file's suffix says, else ``"metate"``. All but the first come with a C header
-                beside them, ``ab.h`` for ``ab.o``, and are for one machine: with several targets each is called after its own,
-                ``ab.x86-64-v3.o``, and the first one's path is returned.
+                ``"c"`` (C99 for any compiler, of one thread where the module's targets have no system) or ``"wasm"``
+                (a WebAssembly module of it, for the target wasm32); default: what the file's suffix says, else
+                ``"metate"``. All but the first come with a C header beside them, ``ab.h`` for ``ab.o``, and are for one
+                machine: with several targets each is called after its own, ``ab.x86-64-v3.o``, and the first one's path is
+                returned.
         Raises RuntimeValueError_, CompilationError, OSError. Each file is complete or not there.
         """
         if (path is None) == (output_dir is None):
@@ -421,7 +430,7 @@ class Module:
             _write(file.with_suffix(".h"), built.header.encode())
         files = [file]
         if len(built.files) > 1:
-            files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self._targets_for(emit)]
+            files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self.targets_for(emit)]
         for one, data in zip(files, built.files, strict=True):
             _write(one, data)
         return files[0]

@@ -398,7 +398,8 @@ def _save(module, parsed) -> list[pathlib.Path]:
     folder = parsed.output.endswith("/") or pathlib.Path(parsed.output).is_dir()
     written = module.save(**{"output_dir" if folder else "path": parsed.output}, emit=parsed.emit)
     kernels = ", ".join(module.kernels)
-    print(f"{written}: {written.stat().st_size:,} bytes, kernels {kernels}, for {', '.join(module.targets)}")
+    targets = module.targets_for(parsed.emit or written.suffix[1:])
+    print(f"{written}: {written.stat().st_size:,} bytes, kernels {kernels}, for {', '.join(targets)}{_explained(targets)}")
     if parsed.sign:
         for one in signing.carriers(written, module.targets):
             signing.sign(one, parsed.sign)
@@ -407,6 +408,12 @@ def _save(module, parsed) -> list[pathlib.Path]:
     header = (pathlib.Path(parsed.output) / aot.MODULE_FILE if folder else pathlib.Path(parsed.output)).with_suffix(".h")
     print(f"{header}: its C header" + (", the other targets' objects beside it" if len(module.targets) > 1 else ""))
     return [written, header]
+
+
+def _explained(targets) -> str:
+    """What source is for, in words: its target names no machine."""
+    what = {target.name: target.what for target in aot.targets()}
+    return f" ({what[targets[0]]})" if targets[0].split(":")[0] == aot.SOURCE else ""
 
 
 def _bundle(module, parsed) -> list[pathlib.Path]:

@@ -36,6 +36,10 @@ static inline any of_block(void *block) {
   any result = {4, 0, {.p = block}};
   return result;
 }
+static inline any of_text(const char *text) {
+  any result = {8, 0, {.p = (void *)(uintptr_t)text}};
+  return result;
+}
 static inline any of_tensor(tensor *value) {
   any result = {7, 0, {.p = value}};
   return result;

@@ -204,9 +204,39 @@ static void packed_calls(void) {
   out(" "), out(raised), END();
 }
 
+/* A kernel by steps, in memory of the program's. */
+static void session(void) {
+  static _Alignas(8) unsigned char memory[2048];
+  static float x[4] = {1, 4, 9, 16}, y[4] = {1, 2, 3, 4};
+  const int64_t four = 4;
+  int64_t bytes = sizeof memory;
+  tensor from = make(x, FLOAT, 32, 1, &four), to = make(y, FLOAT, 32, 1, &four),
+         own = make(memory, UINT, 8, 1, &bytes);
+  any result, kernel = of_text("dense"), given[3] = {of_tensor(&own), kernel};
+  begin("session", __tvm_ffi_machine_session_bytes(NULL, &kernel, 1, &result));
+  int fits = result.type_index == 1 && result.value.i <= bytes;
+  bytes = result.value.i; /* as many as it asks for */
+  int32_t status = __tvm_ffi_machine_session_open(NULL, given, 2, &result);
+  given[1] = of_text("y"), given[2] = of_tensor(&to);
+  status |= __tvm_ffi_machine_session_set_input(NULL, given, 3, &result);
+  put_hex((uint32_t)__tvm_ffi_machine_session_run(NULL, given, 1, &result), 8); /* x is not set */
+  given[1] = of_text("x"), given[2] = of_tensor(&from);
+  status |= __tvm_ffi_machine_session_set_input(NULL, given, 3, &result);
+  given[1] = of_text("a"), given[2] = of_float(0.25);
+  status |= __tvm_ffi_machine_session_set_input(NULL, given, 3, &result);
+  status |= __tvm_ffi_machine_session_run(NULL, given, 1, &result);
+  given[1] = of_text("y");
+  status |= __tvm_ffi_machine_session_get_output(NULL, given, 2, &result);
+  put_hex((uint32_t)(fits && ((tensor *)result.value.p)->data == y), 1);
+  status |= __tvm_ffi_machine_session_close(NULL, given, 1, &result);
+  put_hex((uint32_t)status, 8), SHOW(y);
+  out(" "), out(raised), END();
+}
+
 int main(void) {
   numbers();
   packed_calls();
+  session();
   trees();
   hooks();
   out("done\n");

@@ -9,7 +9,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
-from machines import BOARD, HOST, MACHINES, ROOT, Machine, run  # noqa: E402
+from machines import BOARD, HOST, MACHINES, ROOT, WARNINGS, Machine, run  # noqa: E402
 
 EXAMPLE = ROOT / "examples" / "firmware"
 M4 = MACHINES["thumbv7em-none-eabihf"]
@@ -17,9 +17,25 @@ COUNTED = dataclasses.replace(M4, emulator=(*M4.emulator[:-1], "-icount", "shift
 HERE_TOO = dataclasses.replace(HOST, sources=("host_board.c",), compiler=(*HOST.compiler, f"-I{BOARD}"))
 
 
-def printed_by(machine: Machine, folder: pathlib.Path) -> dict[str, int]:
+def from_c(machine: Machine, folder: pathlib.Path, example: str) -> pathlib.Path:
+    """The kernels of water.py or shapes.py in C, compiled by the machine's compiler to an object."""
+    program = (
+        "import pathlib, sys\nsys.path.insert(0, sys.argv[1])\nimport {0}\n{0}.save(pathlib.Path(sys.argv[2]), sys.argv[3], 'c')"
+    )
+    run(sys.executable, "-c", program.format(example), EXAMPLE, folder, machine.target)
+    run(*machine.compiler, "-std=c99", "-O2", *WARNINGS, "-Wpedantic", f"-I{folder}", "-c", folder / f"{example}.c",
+        "-o", folder / f"{example}.o")  # fmt: skip
+    undefined = {line.split()[-1] for line in run("arm-none-eabi-nm", "-u", folder / f"{example}.o").splitlines()}
+    assert not undefined & {"malloc", "calloc", "free", "abort", "exit", "__assert_func"}
+    return folder / f"{example}.o"
+
+
+def printed_by(machine: Machine, folder: pathlib.Path, carrier: str = "o") -> dict[str, int]:
     machine.need()
-    run(sys.executable, EXAMPLE / "water.py", "--save", folder, "--target", machine.target)
+    if carrier == "c":
+        from_c(machine, folder, "water")
+    else:
+        run(sys.executable, EXAMPLE / "water.py", "--save", folder, "--target", machine.target)
     machine.build(folder / "water", EXAMPLE / "main.c", folder / "water.o")
     return {line.split()[0]: int(line.split()[1]) for line in machine.run(folder / "water").splitlines()}
 
@@ -52,14 +68,28 @@ def test_ram_is_what_the_fields_need(printed):
     assert 0 < printed["cycles"] < 1e9
 
 
-def shapes_by(machine: Machine, folder: pathlib.Path) -> dict[str, int]:
+def test_of_c_source_it_is_the_same_program(printed, tmp_path):
+    of_c = printed_by(COUNTED, tmp_path, "c")
+    for name in ("steps", "checksum", "height", "fields", "variables"):
+        assert of_c[name] == printed[name], name
+    for name in ("flash", "stack", "cycles"):
+        print(f"{name}: {printed[name]} of the object, {of_c[name]} of C source")
+    assert of_c["flash"] < 24 << 10 and of_c["variables"] + of_c["stack"] <= 1.05 * of_c["fields"]
+    assert of_c["cycles"] < 2 * printed["cycles"]
+
+
+def shapes_by(machine: Machine, folder: pathlib.Path, carrier: str = "o") -> dict[str, int]:
     machine.need()
-    run(sys.executable, EXAMPLE / "shapes.py", "--save", folder, "--target", machine.target)
+    if carrier == "c":
+        from_c(machine, folder, "shapes")
+    else:
+        run(sys.executable, EXAMPLE / "shapes.py", "--save", folder, "--target", machine.target)
     machine.build(folder / "shapes", EXAMPLE / "shapes_main.c", folder / "shapes.o")
     return {line.split()[0]: int(line.split()[1]) for line in machine.run(folder / "shapes").splitlines()}
 
 
-def test_a_network_tells_shapes_apart(tmp_path):
+@pytest.mark.parametrize("carrier", ["o", "c"])
+def test_a_network_tells_shapes_apart(carrier, tmp_path):
     """On the Cortex-M4 as in NumPy, score by score; in 1.1 KB of RAM."""
     sys.path.insert(0, str(EXAMPLE))
     import shapes
@@ -70,7 +100,7 @@ def test_a_network_tells_shapes_apart(tmp_path):
     total = 0
     for score in scores.astype(np.uint32).ravel():
         total = (total * 31 + int(score)) % 2**64
-    printed = shapes_by(COUNTED, tmp_path)
+    printed = shapes_by(COUNTED, tmp_path, carrier)
     assert printed["right"] == (scores.argmax(1) == classes).sum() >= 90
     assert printed["checksum"] == total
     print(f"RAM {printed['variables'] + printed['stack']}, flash {printed['flash']}, cycles {printed['cycles']}")

@@ -19,8 +19,8 @@ sys.path.insert(0, str(HERE))
 import machine_kernels as kernels  # noqa: E402
 from machines import HOST, MACHINES, Machine, run  # noqa: E402
 
-CASES = ("dense", "matrices", "doubles", "integers", "narrow", "largest", "histogram", "packed", "raised", "reset", "paint",
-         "erase", "full", "quantised", "stop", "beyond", "say", "told", "recurse", "steps", "done")  # fmt: skip
+CASES = ("dense", "matrices", "doubles", "integers", "narrow", "largest", "histogram", "packed", "raised", "session", "reset",
+         "paint", "erase", "full", "quantised", "stop", "beyond", "say", "told", "recurse", "steps", "done")  # fmt: skip
 EXPECTED_FAILURES = tomllib.loads((HERE / "expected_failures.toml").read_text()).get("group", [])
 
 

@@ -36,16 +36,30 @@ typedef struct metate_place_info {
 } metate_place_info;
 METATE_STATIC_ASSERT(sizeof(metate_place_info) == 8, "metate_place_info is 8 bytes");
 
+/* Sum and product; nonzero where 64 bits do not hold them. */
+static inline int metate_plus(uint64_t a, uint64_t b, uint64_t *sum) {
+  *sum = a + b;
+  return *sum < a;
+}
+static inline int metate_times(uint64_t a, uint64_t b, uint64_t *product) {
+#if defined(__GNUC__) || defined(__clang__)
+  return __builtin_mul_overflow(a, b, product);
+#else
+  *product = a * b;
+  return a != 0 && *product / a != b;
+#endif
+}
+
 /* The size of one pool (of one worker's) for these arguments, rounded up to its alignment; UINT64_MAX: more than there is. */
 static inline uint64_t metate_pool_bytes(const metate_pool_info *pool, const metate_slot *slots) {
   uint64_t bytes = pool->scale;
   for (uint32_t k = 0; k < METATE_POOL_FACTORS && pool->factors[k] != METATE_NONE; ++k) {
     int64_t factor = slots[pool->factors[k]].i;
-    if (__builtin_mul_overflow(bytes, factor > 0 ? (uint64_t)factor : 0, &bytes))
+    if (metate_times(bytes, factor > 0 ? (uint64_t)factor : 0, &bytes))
       return UINT64_MAX;
   }
-  if (__builtin_add_overflow(bytes, pool->bytes, &bytes) ||
-      __builtin_add_overflow(bytes, (uint64_t)pool->align - 1, &bytes) || bytes > INT64_MAX)
+  if (metate_plus(bytes, pool->bytes, &bytes) ||
+      metate_plus(bytes, (uint64_t)pool->align - 1, &bytes) || bytes > INT64_MAX)
     return UINT64_MAX;
   return bytes & ~((uint64_t)pool->align - 1);
 }
@@ -54,7 +68,7 @@ static inline uint64_t metate_pool_bytes(const metate_pool_info *pool, const met
 static inline uint64_t metate_pool_total(const metate_pool_info *pool, const metate_slot *slots,
                                          uint32_t workers) {
   uint64_t bytes = metate_pool_bytes(pool, slots);
-  if (pool->kind == METATE_POOL_WORKER && __builtin_mul_overflow(bytes, (uint64_t)workers, &bytes))
+  if (pool->kind == METATE_POOL_WORKER && metate_times(bytes, workers, &bytes))
     return UINT64_MAX;
   return bytes;
 }

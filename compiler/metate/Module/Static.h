@@ -148,9 +148,11 @@ llvm::Expected<std::string> staticCode(const StaticModule &module,
                                        llvm::ArrayRef<llvm::StringRef> entries,
                                        llvm::TargetMachine &machine);
 
-/// The same as bitcode for no machine: where C is printed of it, which declares all as the header does (sourceTypeAttribute).
+/// The same as bitcode for no machine: where C is printed of it, which declares all as the header does (sourceTypeAttribute). What
+/// packed entries call is C already: staticSupport(), which METATE_NO_PACKED leaves out, if it is defined.
 llvm::Expected<std::string> staticBitcode(const StaticModule &module,
-                                          llvm::ArrayRef<llvm::StringRef> entries);
+                                          llvm::ArrayRef<llvm::StringRef> entries, bool isBare);
+std::string staticSupport(const StaticModule &module);
 
 } // namespace metate
 

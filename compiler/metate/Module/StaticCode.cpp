@@ -9,6 +9,7 @@
 #include "metate/Emit/Link.h"
 #include "metate/Emit/SourceType.h"
 #include "metate/Module/Static.h"
+#include "metate/Module/SupportSource.h"
 
 #include "metate/abi/kernel.h"
 #include "metate/abi/library.h"
@@ -38,6 +39,7 @@ using namespace metate;
   METATE_SUPPORT_CODE(Session_##support)                                                           \
   METATE_SUPPORT_CODE(Describe_##support)
 #define METATE_SUPPORT_ALONE METATE_SUPPORT_OF_SYSTEM
+#define METATE_SUPPORT_SOURCE(support, flags) METATE_SUPPORT_CODE(Block_##support)
 #include "metate/Emit/Architectures.def"
 
 namespace {
@@ -66,8 +68,7 @@ class Writer {
 public:
   Writer(const StaticModule &description, Module &module)
       : description(description), module(module), context(module.getContext()),
-        isBare(isBareModule(module)),
-        isNarrow(module.getDataLayout().getPointerSize() < sizeof(metate_slot)),
+        isBare(isBareModule(module)), isSource(module.getTargetTriple().getTriple().empty()),
         pointer(PointerType::get(context, 0)), i8(Type::getInt8Ty(context)),
         i32(Type::getInt32Ty(context)), i64(Type::getInt64Ty(context)) {}
 
@@ -91,6 +92,8 @@ private:
   FunctionCallee support(StringRef name, Type *result, ArrayRef<Type *> parameters) {
     return module.getOrInsertFunction(name, FunctionType::get(result, parameters, false));
   }
+  FunctionCallee supportOfPacked(StringRef name, ArrayRef<Type *> parameters,
+                                 ArrayRef<StringRef> declared);
   Value *slot(IRBuilder<> &builder, Value *slots, unsigned number) {
     return builder.CreateConstInBoundsGEP1_64(i64, slots, number);
   }
@@ -99,7 +102,7 @@ private:
   Module &module;
   LLVMContext &context;
   bool isBare;   ///< nobody walks through the stack
-  bool isNarrow; ///< addresses fill half of their slots
+  bool isSource; ///< C is printed of it
   PointerType *pointer;
   IntegerType *i8, *i32, *i64;
 };
@@ -162,8 +165,23 @@ Function *Writer::define(StringRef name, FunctionType *type, ArrayRef<std::strin
 
 /// A function by tvm-ffi's convention.
 Function *Writer::definePacked(StringRef name) {
-  return define(name, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false),
-                {"void *", "const void *", "int32_t", "void *"});
+  Function *function = define(name, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false),
+                              {"void *", "const void *", "int32_t", "void *"});
+  function->addFnAttr(sourceGuardAttribute, "METATE_NO_PACKED");
+  return function;
+}
+
+/// What packed entries call, with its types where C is printed: there it is text of its own (staticSupport).
+FunctionCallee Writer::supportOfPacked(StringRef name, ArrayRef<Type *> parameters,
+                                       ArrayRef<StringRef> declared) {
+  FunctionCallee callee = support(name, i32, parameters);
+  auto *function = cast<Function>(callee.getCallee());
+  if (!isSource || function->hasFnAttribute(sourceTypeAttribute))
+    return callee;
+  function->addFnAttr(sourceTypeAttribute, "int32_t");
+  for (auto [k, type] : enumerate(declared))
+    function->addParamAttr(k, Attribute::get(context, sourceTypeAttribute, type));
+  return callee;
 }
 
 /// Of a library in a section of its own, behind the record that is filled when the file is sealed.
@@ -246,7 +264,7 @@ void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *fu
     }
     if (info.kind == METATE_ARGUMENT_SCALAR)
       value = extended(builder, value, info.dtype);
-    else if (isNarrow)
+    else // an address may fill half of its slot
       value = builder.CreatePtrToInt(value, i64);
     builder.CreateStore(value, slot(builder, slots, info.first_slot));
     Value *dense = ConstantInt::get(i64, 1);
@@ -330,11 +348,14 @@ void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *en
   // Of each pool the address, and behind these where it begins and ends.
   Value *pools = builder.CreateAlloca(
       i64, ConstantInt::get(i64, std::max<size_t>(1, 3 * kernel.pools.size())));
-  builder.CreateRet(
-      builder.CreateCall(support("metate_support_call_packed", i32,
-                                 {pointer, i32, pointer, pointer, pointer, pointer, i32, pointer}),
-                         {descriptor, ConstantInt::get(i32, number), entry, slots, pools,
-                          function->getArg(1), function->getArg(2), function->getArg(3)}));
+  builder.CreateRet(builder.CreateCall(
+      supportOfPacked("metate_support_call_packed",
+                      {pointer, i32, pointer, pointer, pointer, pointer, i32, pointer},
+                      {"const struct metate_descriptor *", "uint32_t", "metate_entry",
+                       "union metate_slot *", "void **", "const struct metate_ffi_any *", "int32_t",
+                       "struct metate_ffi_any *"}),
+      {descriptor, ConstantInt::get(i32, number), entry, slots, pools, function->getArg(1),
+       function->getArg(2), function->getArg(3)}));
 }
 
 /// A function by tvm-ffi's convention that gives a text.
@@ -353,10 +374,12 @@ void Writer::addText(const Twine &name, StringRef text) {
 void Writer::addSession(const StaticSession &session, GlobalVariable *own) {
   Function *function = definePacked(session.symbol);
   IRBuilder<> builder(&function->getEntryBlock());
-  builder.CreateRet(
-      builder.CreateCall(support(("metate_support_session_" + session.call).str(), i32,
-                                 {pointer, pointer, i32, pointer}),
-                         {own, function->getArg(1), function->getArg(2), function->getArg(3)}));
+  builder.CreateRet(builder.CreateCall(
+      supportOfPacked(("metate_support_session_" + session.call).str(),
+                      {pointer, pointer, i32, pointer},
+                      {"const struct metate_static_module *", "const struct metate_ffi_any *",
+                       "int32_t", "struct metate_ffi_any *"}),
+      {own, function->getArg(1), function->getArg(2), function->getArg(3)}));
 }
 
 void Writer::run(ArrayRef<StringRef> names) {
@@ -441,12 +464,25 @@ Expected<std::string> metate::staticCode(const StaticModule &description,
   return objectOf(module, machine);
 }
 
+std::string metate::staticSupport(const StaticModule &description) {
+  if (description.kernels.empty())
+    return "";
+  SmallVector<StringRef> files = {"metate/Module/Support/Packed.c"},
+                         roots = {"metate_support_call_packed"};
+  if (!description.sessions.empty()) {
+    files.push_back("metate/Module/Support/Session.c");
+    roots.push_back("METATE_SUPPORT_SESSION");
+  }
+  return "#ifndef METATE_NO_PACKED\n" + supportSource(files, roots) + "#endif\n";
+}
+
 Expected<std::string> metate::staticBitcode(const StaticModule &description,
-                                            ArrayRef<StringRef> entries) {
+                                            ArrayRef<StringRef> entries, bool isBare) {
+  StringRef block = isBare ? Block_c_bare() : Block_c();
   LLVMContext context;
   Module module(description.name, context);
   module.setDataLayout(sourceDataLayout);
-  if (Error error = writeInto(module, description, entries, partsOf(description, "c"), nullptr))
+  if (Error error = writeInto(module, description, entries, {block}, nullptr))
     return std::move(error);
   std::string bytes;
   raw_string_ostream stream(bytes);

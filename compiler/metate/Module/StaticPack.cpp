@@ -145,11 +145,13 @@ static Expected<std::string> makeFile(PayloadOp payload, const StaticModule &des
 static Expected<std::string> makeSource(const metate::Target &target, PayloadOp payload,
                                         const StaticModule &description,
                                         ArrayRef<StringRef> entries, std::set<std::string> &needs) {
-  Expected<std::string> code = staticBitcode(description, entries);
+  Expected<std::string> code = staticBitcode(description, entries, target.isBare());
   if (!code)
     return code.takeError();
-  needs.insert("fmod"); // of libm, whatever its compiler makes a call of
-  return target.makeSource(payload, *code, description.name);
+  // Whatever its compiler makes a call of.
+  needs.insert({"memcmp", "memcpy", "memmove", "memset", "fmod"});
+  std::string support = staticSupport(description);
+  return target.makeSource(payload, {*code, support, description.name});
 }
 
 static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &targets,
@@ -160,7 +162,13 @@ static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &t
   SmallVector<StringRef> entries = entryNames(module);
   StaticCarrier carrier;
   // One header for all targets: what any of them needs, and memory that is enough for each.
-  bool isBare = llvm::all_of(module.getOps<PayloadOp>(), isOfBareMachine);
+  bool isBare = true;
+  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    Expected<TargetPtr> target = targets.targetOf(payload);
+    if (!target)
+      return target.takeError();
+    isBare &= (*target)->isBare();
+  }
   uint32_t workers = isBare ? 1 : METATE_DEFAULT_WORKERS;
   std::set<std::string> needs;
   for (auto [number, payload] : llvm::enumerate(module.getOps<PayloadOp>())) {

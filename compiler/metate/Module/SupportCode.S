@@ -3,6 +3,7 @@
         .section .rodata
 #define METATE_SUPPORT_OF_SYSTEM(support, flags) METATE_BITCODE(Block_##support); METATE_BITCODE(Packed_##support); \
   METATE_BITCODE(Session_##support); METATE_BITCODE(Describe_##support);
+#define METATE_SUPPORT_SOURCE(support, flags) METATE_BITCODE(Block_##support);
 #define METATE_SUPPORT_ALONE(support, flags) METATE_SUPPORT_OF_SYSTEM(support, flags)
 #include "metate/Emit/Architectures.def"
         .global metateQuantisedBegin

@@ -14,7 +14,7 @@ Expected<std::vector<CodeFunction>> Target::codeOf(PayloadOp) const {
   return std::vector<CodeFunction>();
 }
 
-Expected<std::string> Target::makeSource(PayloadOp, StringRef, StringRef) const {
+Expected<std::string> Target::makeSource(PayloadOp, const SourceParts &) const {
   return llvm::createStringError("code of target '" + name() + "' is no source");
 }
 

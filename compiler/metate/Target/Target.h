@@ -59,6 +59,13 @@ struct SectionRequest {
   bool strip = false; ///< drop symbols and line tables
 };
 
+/// What makeSource() joins with a payload.
+struct SourceParts {
+  llvm::StringRef entries; ///< of a static carrier, as bitcode (Module/Static.h)
+  llvm::StringRef support; ///< what these call, as C (Module/SupportSource.h)
+  llvm::StringRef name;    ///< the header beside it is `name`.h
+};
+
 /// One target. A value: nothing in it changes.
 class Target {
 public:
@@ -94,12 +101,14 @@ public:
   virtual llvm::Expected<std::vector<CodeFunction>> codeOf(PayloadOp payload) const;
   /// Are payloads object files that a host's own linker and this process can take?
   virtual bool hasObjects() const { return false; }
+  /// Have its machines no system? There is one thread, and programs bring what code needs.
+  virtual bool isBare() const { return false; }
+  /// The target whose payloads are source for such machines.
+  virtual std::string sourceTarget() const { return isBare() ? "c:bare" : "c"; }
   /// Are payloads source, for a host's own compiler?
   virtual bool hasSource() const { return false; }
-  /// Of such a payload: the source of its kernels and of a static carrier's entries, `entries` as bitcode (Module/Static.h). The header
-  /// beside it is `name`.h.
-  virtual llvm::Expected<std::string> makeSource(PayloadOp payload, llvm::StringRef entries,
-                                                 llvm::StringRef name) const;
+  /// Of such a payload: the source of its kernels and of a static carrier's entries.
+  virtual llvm::Expected<std::string> makeSource(PayloadOp payload, const SourceParts &parts) const;
 
 private:
   std::string ownName;

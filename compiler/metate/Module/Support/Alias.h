@@ -36,8 +36,7 @@ static inline uint64_t run_in(const metate_argument_info *info, const metate_slo
     uint64_t step = own[1 + info->rank + k].u * bytes, reach;
     if (own[1 + k].u < 2 || step % period == 0)
       continue;
-    if (__builtin_mul_overflow(own[1 + k].u - 1, step, &reach) ||
-        __builtin_add_overflow(run, reach, &run))
+    if (metate_times(own[1 + k].u - 1, step, &reach) || metate_plus(run, reach, &run))
       return 0;
   }
   return run <= period - at ? run : 0;

@@ -7,28 +7,32 @@
 #include "metate/Module/Support/Support.h"
 #include "metate/Module/Support/Text.h"
 
-/* Not there in a process without libtvm_ffi: then the return value is all that a caller gets. */
-typedef void raise_text(const char *kind, const char *message);
-extern void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message)
-    __attribute__((weak, visibility("default")));
-#ifndef METATE_ANY_SYSTEM /* C source, for a compiler that knows its own: there what was linked is found, and nothing later */
-/* The C library's, where there is one with a loader. */
-extern void *dlsym(void *handle, const char *name) __attribute__((weak, visibility("default")));
+/* A function of libtvm_ffi by its name, NULL where the process lacks it: METATE_SUPPORT_FOUND(raise_text, TVMFFI...). */
+#ifdef METATE_AS_SOURCE
+/* What was linked is found, and nothing later; by compilers that know no weak symbols nothing. */
+#if defined(__GNUC__) || defined(__clang__)
+#define METATE_SUPPORT_FOUND(type, name) (name)
+#else
+#define METATE_SUPPORT_FOUND(type, name) ((type *)0)
 #endif
+#else
+/* The C library's, where there is one with a loader. */
+extern void *dlsym(void *handle, const char *name) METATE_SUPPORT_WEAK;
 
 /* Of a library that came into the process after this code. */
 static inline void (*symbol_of_process(const char *name))(void) {
-#ifdef METATE_ANY_SYSTEM
-  (void)name;
-  return NULL;
-#else
   union {
     void *address;
     void (*function)(void);
   } found = {dlsym ? dlsym(NULL, name) : NULL};
   return found.function;
-#endif
 }
+#define METATE_SUPPORT_FOUND(type, name) (name ? name : (type *)symbol_of_process(#name))
+#endif
+
+/* Not there in a process without libtvm_ffi: then the return value is all that a caller gets. */
+typedef void raise_text(const char *kind, const char *message);
+extern void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message) METATE_SUPPORT_WEAK;
 
 typedef struct call {
   const metate_descriptor *head;
@@ -40,7 +44,8 @@ typedef struct call {
 } call;
 
 /* Checks one argument and fills its slots (Packed.c). */
-int32_t metate_support_pack_argument(const call *at, uint32_t index, const metate_ffi_any *value);
+METATE_SUPPORT_FUNCTION int32_t metate_support_pack_argument(const call *at, uint32_t index,
+                                                             const metate_ffi_any *value);
 
 static inline const char *string_of(const call *at, uint32_t offset) {
   return offset ? (const char *)at->head + offset : "";
@@ -51,17 +56,18 @@ static inline const char *name_of(const call *at, uint32_t index) {
 }
 
 static inline int32_t raise_error(const char *kind, const text *message) {
-#ifdef METATE_ANY_SYSTEM
-  if (TVMFFIErrorSetRaisedFromCStr)
-    TVMFFIErrorSetRaisedFromCStr(kind, message->bytes);
-#else
-  raise_text *raise = TVMFFIErrorSetRaisedFromCStr;
-  if (!raise)
-    raise = (raise_text *)symbol_of_process("TVMFFIErrorSetRaisedFromCStr");
+  raise_text *raise = METATE_SUPPORT_FOUND(raise_text, TVMFFIErrorSetRaisedFromCStr);
   if (raise)
     raise(kind, message->bytes);
-#endif
   return -1;
+}
+
+/* Before a launch that may activate cells, which no other launch runs beside: what metate_support_clear_status does. */
+static inline void clear_status(void *block) {
+  metate_tree_header *header = block;
+  header->status_needed = 0;
+  header->status_level = METATE_NONE;
+  header->status = METATE_OK;
 }
 
 /* "kernel 'run1'", "kernel 'run1' argument 0 'f': " */

@@ -4,17 +4,15 @@
 
 typedef struct byte_array {
   const char *data;
-  uint64_t bytes;
+  size_t bytes;
 } byte_array;
 
-typedef int32_t make_string(const byte_array *text, metate_ffi_any *result);
-extern int32_t TVMFFIStringFromByteArray(const byte_array *text, metate_ffi_any *result)
-    __attribute__((weak, visibility("default")));
+typedef int make_string(const byte_array *text, metate_ffi_any *result);
+extern int TVMFFIStringFromByteArray(const byte_array *text,
+                                     metate_ffi_any *result) METATE_SUPPORT_WEAK;
 
 int32_t metate_support_give_text(const char *text, uint64_t bytes, metate_ffi_any *result) {
-  const byte_array array = {text, bytes};
-  make_string *make = TVMFFIStringFromByteArray;
-  if (!make)
-    make = (make_string *)symbol_of_process("TVMFFIStringFromByteArray");
+  const byte_array array = {text, (size_t)bytes};
+  make_string *make = METATE_SUPPORT_FOUND(make_string, TVMFFIStringFromByteArray);
   return make ? make(&array, result) : -1;
 }

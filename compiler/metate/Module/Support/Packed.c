@@ -62,7 +62,7 @@ static int32_t check_tensor(const call *at, uint32_t index, const metate_ffi_any
       return raise_error("ValueError", &message);
     }
     empty |= extent == 0;
-    wraps |= __builtin_mul_overflow(bytes, extent ? (uint64_t)extent : 1, &bytes);
+    wraps |= metate_times(bytes, extent ? (uint64_t)extent : 1, &bytes);
   }
   if (wraps || bytes > INT64_MAX)
     return fail_value(at, index, "its shape has more than 2^63 bytes");
@@ -76,15 +76,16 @@ static int32_t check_tensor(const call *at, uint32_t index, const metate_ffi_any
 /* Can two indices lead to one element, or an index out of the address space? Iterations own the
  * elements they index, so dimensions must step over all that the later ones reach. */
 static int nests(uint32_t rank, const int64_t *shape, const int64_t *strides) {
-  int64_t reach = 1;
+  uint64_t reach = 1;
   for (uint32_t k = rank; k-- > 0;) {
     if (shape[k] == 0)
       return 1;
     if (shape[k] == 1)
       continue;
-    int64_t step;
-    if (strides[k] < reach || __builtin_mul_overflow(shape[k] - 1, strides[k], &step) ||
-        __builtin_add_overflow(reach, step, &reach) || reach > INT64_MAX / 16)
+    uint64_t step;
+    if (strides[k] < (int64_t)reach ||
+        metate_times((uint64_t)shape[k] - 1, (uint64_t)strides[k], &step) ||
+        metate_plus(reach, step, &reach) || reach > INT64_MAX / 16)
       return 0;
   }
   return 1;
@@ -211,7 +212,8 @@ static int32_t pack_tree(const call *at, uint32_t index, const metate_ffi_any *v
   return 0;
 }
 
-int32_t metate_support_pack_argument(const call *at, uint32_t index, const metate_ffi_any *value) {
+METATE_SUPPORT_FUNCTION int32_t metate_support_pack_argument(const call *at, uint32_t index,
+                                                             const metate_ffi_any *value) {
   switch (at->infos[index].kind) {
   case METATE_ARGUMENT_SCALAR:
     return pack_scalar(at, index, value);
@@ -389,10 +391,11 @@ static int32_t take_result(const call *at, uint32_t index, const void *cell,
   return 0;
 }
 
-int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t kernel,
-                                   metate_entry entry, metate_slot *slots, void **pools,
-                                   const metate_ffi_any *arguments, int32_t count,
-                                   metate_ffi_any *result) {
+METATE_SUPPORT_FUNCTION int32_t metate_support_call_packed(const metate_descriptor *descriptor,
+                                                           uint32_t kernel, metate_entry entry,
+                                                           metate_slot *slots, void **pools,
+                                                           const metate_ffi_any *arguments,
+                                                           int32_t count, metate_ffi_any *result) {
   const char *base = (const char *)descriptor;
   call at = {descriptor,
              (const metate_kernel_info *)(base + descriptor->kernels.offset) + kernel,
@@ -423,7 +426,7 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
     return -1;
   for (uint32_t k = 0; k < wanted; ++k)
     if (at.infos[k].access & METATE_ACCESS_ACTIVATE)
-      metate_support_clear_status(slots[at.infos[k].first_slot].p);
+      clear_status(slots[at.infos[k].first_slot].p);
   metate_failure failure = {.code = METATE_OK, .text = METATE_NONE};
   metate_host host = {.struct_size = sizeof host, .failure = &failure};
   int32_t code = entry(slots, pools, &host);

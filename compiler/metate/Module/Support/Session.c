@@ -33,13 +33,9 @@ typedef struct opened {
   uint32_t arguments; /* without a scalar that is returned */
 } opened;
 
-typedef int32_t count_reference(void *object);
-extern int32_t TVMFFIObjectIncRef(void *object) __attribute__((weak, visibility("default")));
-extern int32_t TVMFFIObjectDecRef(void *object) __attribute__((weak, visibility("default")));
-
-static count_reference *found_or(count_reference *known, const char *name) {
-  return known ? known : (count_reference *)symbol_of_process(name);
-}
+typedef int count_reference(void *object);
+extern int TVMFFIObjectIncRef(void *object) METATE_SUPPORT_WEAK;
+extern int TVMFFIObjectDecRef(void *object) METATE_SUPPORT_WEAK;
 
 static int32_t fail_session(const char *kind, const char *problem) {
   text message = {.used = 0};
@@ -52,8 +48,8 @@ static int32_t fail_session(const char *kind, const char *problem) {
 
 typedef struct characters {
   const char *data;
-  uint64_t bytes;
-} characters;
+  size_t bytes;
+} characters; /* as tvm-ffi has it */
 
 static int32_t characters_of(const metate_ffi_any *value, characters *found) {
   if (value->type_index == METATE_FFI_RAW_TEXT && value->value.p) {
@@ -79,14 +75,14 @@ static int32_t characters_of(const metate_ffi_any *value, characters *found) {
 }
 
 static int are_equal(const char *name, characters given) {
-  uint64_t k = 0;
+  size_t k = 0;
   while (k < given.bytes && name[k] && name[k] == given.data[k])
     ++k;
   return k == given.bytes && !name[k];
 }
 
 static void put_characters(text *to, characters given) {
-  for (uint64_t k = 0; k < given.bytes && k < 80; ++k)
+  for (size_t k = 0; k < given.bytes && k < 80; ++k)
     put(to, (char[2]){given.data[k], 0});
 }
 
@@ -234,7 +230,7 @@ static int32_t expect_count(int32_t count, int32_t wanted, const char *usage) {
 }
 
 static void release(metate_ffi_any *value) {
-  count_reference *drop = found_or(TVMFFIObjectDecRef, "TVMFFIObjectDecRef");
+  count_reference *drop = METATE_SUPPORT_FOUND(count_reference, TVMFFIObjectDecRef);
   if (value->type_index >= METATE_FFI_OBJECTS && drop)
     drop(value->value.p);
   value->type_index = UNSET;
@@ -246,7 +242,7 @@ static int32_t keep(const opened *own, uint32_t index, const metate_ffi_any *giv
   kept_tensor *tensor = &own->tensors[index];
   const metate_dl_tensor *shown = tensor_in(given);
   if (given->type_index >= METATE_FFI_OBJECTS) {
-    count_reference *add = found_or(TVMFFIObjectIncRef, "TVMFFIObjectIncRef");
+    count_reference *add = METATE_SUPPORT_FOUND(count_reference, TVMFFIObjectIncRef);
     if (!add)
       return fail_session("RuntimeError",
                           "an object cannot be kept without libtvm_ffi, which is not "
@@ -391,7 +387,7 @@ METATE_SUPPORT_SESSION(get_output) {
   const metate_ffi_any *value = &own.values[index];
   if (value->type_index == UNSET)
     return fail_session("ValueError", "that argument is not set");
-  count_reference *add = found_or(TVMFFIObjectIncRef, "TVMFFIObjectIncRef");
+  count_reference *add = METATE_SUPPORT_FOUND(count_reference, TVMFFIObjectIncRef);
   if (value->type_index >= METATE_FFI_OBJECTS && add)
     add(value->value.p);
   give(result, *value);

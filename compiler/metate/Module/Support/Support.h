@@ -15,6 +15,23 @@
 extern "C" {
 #endif
 
+/* METATE_AS_SOURCE, as Module/SupportSource.cpp sees these files: text of a generated C file, not code of an object. */
+#ifdef METATE_AS_SOURCE
+#define METATE_SUPPORT_FUNCTION static
+#else
+#define METATE_SUPPORT_FUNCTION
+#endif
+/* Functions of libtvm_ffi, which a process may lack. */
+#ifdef METATE_AS_SOURCE
+#if defined(__GNUC__) || defined(__clang__)
+#define METATE_SUPPORT_WEAK __attribute__((weak))
+#else
+#define METATE_SUPPORT_WEAK
+#endif
+#else
+#define METATE_SUPPORT_WEAK __attribute__((weak, visibility("default")))
+#endif
+
 /* ---- blocks (Block.c) ---- */
 
 /* Bytes of a block of this type with natural capacities; 0: more than 2^63, or a level with more than 2^32 slots. */
@@ -92,10 +109,11 @@ METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, byte_offset) == 40, "DLTensor.by
 /* One kernel of the descriptor called by tvm-ffi's convention, serially: checks every argument,
  * packs them into `slots` (the kernel's slot_count of them) and calls the entry. The kernel's pools are its last arguments;
  * `pools` has room for three words for each. Returns 0, or -1 after an error was raised through TVMFFIErrorSetRaisedFromCStr, if the process has it. */
-int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t kernel,
-                                   metate_entry entry, metate_slot *slots, void **pools,
-                                   const metate_ffi_any *arguments, int32_t count,
-                                   metate_ffi_any *result);
+METATE_SUPPORT_FUNCTION int32_t metate_support_call_packed(const metate_descriptor *descriptor,
+                                                           uint32_t kernel, metate_entry entry,
+                                                           metate_slot *slots, void **pools,
+                                                           const metate_ffi_any *arguments,
+                                                           int32_t count, metate_ffi_any *result);
 
 /* ---- sessions (Session.c) ---- */
 
@@ -103,9 +121,9 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
  * session_bytes(kernel) -> how many; session_open(memory, kernel); session_set_input(memory, name, value); session_run(memory);
  * session_get_output(memory, name) -> a value; session_close(memory). */
 #define METATE_SUPPORT_SESSION(name)                                                               \
-  int32_t metate_support_session_##name(const metate_static_module *module,                        \
-                                        const metate_ffi_any *arguments, int32_t count,            \
-                                        metate_ffi_any *result)
+  METATE_SUPPORT_FUNCTION int32_t metate_support_session_##name(                                   \
+      const metate_static_module *module, const metate_ffi_any *arguments, int32_t count,          \
+      metate_ffi_any *result)
 METATE_SUPPORT_SESSION(bytes);
 METATE_SUPPORT_SESSION(open);
 METATE_SUPPORT_SESSION(set_input);

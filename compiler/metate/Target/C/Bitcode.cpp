@@ -1,6 +1,7 @@
 //===- Bitcode.cpp - what payloads of C hold --------------------*- C++ -*-===//
 #include "metate/Target/C/Bitcode.h"
 
+#include "metate/Emit/BareMachine.h"
 #include "metate/Emit/Emit.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/SourceType.h"
@@ -22,7 +23,8 @@ using namespace llvm;
 using namespace metate;
 
 // Emit/Support/Tree.c (TreeCode.S).
-extern "C" const char metate_c_bitcode_Tree_riscv64_begin[], metate_c_bitcode_Tree_riscv64_end[];
+extern "C" const char metate_c_bitcode_Tree_c_begin[], metate_c_bitcode_Tree_c_end[],
+    metate_c_bitcode_Tree_c_bare_begin[], metate_c_bitcode_Tree_c_bare_end[];
 
 static Expected<std::unique_ptr<Module>> read(StringRef bitcode, LLVMContext &context) {
   return parseBitcodeFile(MemoryBufferRef(bitcode, "payload"), context);
@@ -63,19 +65,43 @@ static void keepApart(Module &module) {
         instruction.setHasAllowContract(false);
 }
 
-Expected<std::string> c::makeBitcode(mlir::ModuleOp code, ArrayRef<StringRef> entries) {
+/// An entry's pools are an array of the machine's own pointers, however large they are: the second argument.
+static void makePoolsOfMachine(Function &entry) {
+  for (User *user : make_early_inc_range(entry.getArg(1)->users())) {
+    auto *place = dyn_cast<GetElementPtrInst>(user);
+    if (!place || !place->getSourceElementType()->isPointerTy())
+      continue;
+    uint64_t number = cast<ConstantInt>(place->getOperand(1))->getZExtValue();
+    for (User *reader : make_early_inc_range(place->users())) {
+      auto *load = cast<LoadInst>(reader);
+      load->replaceAllUsesWith(c::callPointerAt(*load, *entry.getArg(1), number));
+      load->eraseFromParent();
+    }
+    place->eraseFromParent();
+  }
+}
+
+static StringRef treeBitcode(bool isBare) {
+  const char *begin = isBare ? metate_c_bitcode_Tree_c_bare_begin : metate_c_bitcode_Tree_c_begin;
+  const char *end = isBare ? metate_c_bitcode_Tree_c_bare_end : metate_c_bitcode_Tree_c_end;
+  return {begin, size_t(end - begin)};
+}
+
+Expected<std::string> c::makeBitcode(mlir::ModuleOp code, ArrayRef<StringRef> entries,
+                                     bool isBare) {
   LLVMContext context;
   Expected<std::unique_ptr<Module>> module =
       translate(code, context, Triple(), DataLayout(sourceDataLayout));
   if (!module)
     return module.takeError();
-  StringRef tree(metate_c_bitcode_Tree_riscv64_begin,
-                 size_t(metate_c_bitcode_Tree_riscv64_end - metate_c_bitcode_Tree_riscv64_begin));
+  for (StringRef entry : entries)
+    if (Function *function = (*module)->getFunction(entry))
+      makePoolsOfMachine(*function);
   StringSet<> kernels;
   for (const Function &function : **module)
     if (!function.isDeclaration())
       kernels.insert(function.getName());
-  if (Error error = linkTreeProtocol(**module, tree, {}))
+  if (Error error = linkTreeProtocol(**module, treeBitcode(isBare), {}))
     return std::move(error);
   StringSet<> visible;
   visible.insert_range(entries);
@@ -96,7 +122,7 @@ Error c::verifyBitcode(StringRef bitcode, ArrayRef<StringRef> entries,
     return module.takeError();
   for (const Function &function : **module)
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() &&
-        !isExternal(function.getName()))
+        function.getName() != c::pointerAt && !isExternal(function.getName()))
       return undefinedSymbolError(function.getName());
   for (StringRef entry : entries) {
     const Function *function = (*module)->getFunction(entry);
@@ -106,9 +132,9 @@ Error c::verifyBitcode(StringRef bitcode, ArrayRef<StringRef> entries,
   return Error::success();
 }
 
-Expected<std::string> c::makeSource(StringRef bitcode, StringRef entries, StringRef name) {
+Expected<std::string> c::makeSource(StringRef bitcode, const SourceParts &parts, bool isBare) {
   LLVMContext context;
-  Expected<std::unique_ptr<Module>> module = read(entries, context);
+  Expected<std::unique_ptr<Module>> module = read(parts.entries, context);
   if (!module)
     return module.takeError();
   Expected<std::unique_ptr<Module>> kernels = read(bitcode, context);
@@ -130,15 +156,24 @@ Expected<std::string> c::makeSource(StringRef bitcode, StringRef entries, String
   if (Linker::linkModules(**module, std::move(*kernels)))
     return createStringError("the kernels and their entries do not link");
   unify(**module, visible);
+  if (isBare)
+    makePlain(**module);
   if (Error error = prepare(**module))
     return std::move(error);
   PrintOptions options;
   options.comment =
-      "The code of " + name.str() +
+      "The code of " + parts.name.str() +
       ".h. Generated: do not edit.\n *\n"
-      " * C99 for any machine with two's complement, little-endian, whose addresses have 64 bits. "
-      "METATE_SINGLE_THREAD, if\n"
-      " * defined, says that no two threads run kernels at once: atomic operations are then none.";
-  options.header = name.str() + ".h";
+      " * C99 for any machine with two's complement, little-endian, whose addresses have 32 or 64 "
+      "bits, with or without a C library's\n * headers. ";
+  options.comment +=
+      isBare ? "For one thread: functions that share memory do not interrupt one another."
+             : "METATE_SINGLE_THREAD, if defined, says that no two threads run kernels at once: "
+               "atomic operations are\n * then none.";
+  if (!parts.support.empty())
+    options.comment += "\n * METATE_NO_PACKED, if defined, leaves out the entries by tvm-ffi's "
+                       "calling convention: direct ones stay.";
+  options.header = parts.name.str() + ".h";
+  options.text = parts.support;
   return print(**module, options);
 }

@@ -13,13 +13,13 @@ namespace metate::c {
 
 /// The code of a module that has left stage map.
 llvm::Expected<std::string> makeBitcode(mlir::ModuleOp code,
-                                        llvm::ArrayRef<llvm::StringRef> entries);
+                                        llvm::ArrayRef<llvm::StringRef> entries, bool isBare);
 /// Are the entries there, and nothing missing but what `isExternal` allows?
 llvm::Error verifyBitcode(llvm::StringRef bitcode, llvm::ArrayRef<llvm::StringRef> entries,
                           llvm::function_ref<bool(llvm::StringRef)> isExternal);
-/// A C file of the kernels' bitcode and of `entries`', which calls them.
-llvm::Expected<std::string> makeSource(llvm::StringRef bitcode, llvm::StringRef entries,
-                                       llvm::StringRef name);
+/// A C file of the kernels' bitcode and of the entries', which calls them.
+llvm::Expected<std::string> makeSource(llvm::StringRef bitcode, const SourceParts &parts,
+                                       bool isBare);
 
 } // namespace metate::c
 

@@ -25,13 +25,16 @@ using namespace metate;
 using llvm::Error;
 using llvm::Expected;
 
-static constexpr llvm::StringLiteral familyName = "c", machineName = "lp64";
+// One target is for any machine, the other one for those without a system: names, and as a payload's CPU.
+static constexpr llvm::StringLiteral familyName = "c", bareName = "c:bare", anyMachine = "any",
+                                     bareMachine = "bare";
 
 namespace {
 struct CTarget : metate::Target {
   using Target::Target;
 
   StringRef family() const override { return familyName; }
+  bool isBare() const override { return name() == bareName; }
 
   LayoutTuning layoutTuning(const Options &options) const override {
     LayoutTuning tuning;
@@ -47,6 +50,8 @@ struct CTarget : metate::Target {
     tuning.addsToOrder = isForTests ? 1 : 16;
     tuning.leastAdds = isForTests ? 0 : 1 << 14;
     tuning.leastPlaces = isForTests ? 0 : 1 << 12;
+    if (isBare()) // as with its objects
+      tuning.tileBytes = tuning.copiesBytes = tuning.orderBytes = tuning.notedCells = 0;
     return tuning;
   }
 
@@ -95,15 +100,15 @@ struct CTarget : metate::Target {
     // What is aligned to what.
     (*code)->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
                      StringAttr::get(module.getContext(), sourceDataLayout));
-    Expected<std::string> bitcode = c::makeBitcode(*code, entries);
+    Expected<std::string> bitcode = c::makeBitcode(*code, entries, isBare());
     if (!bitcode)
       return bitcode.takeError();
     OpBuilder builder(module.getContext());
     Attribute bytes = builder.getDenseI8ArrayAttr(
         ArrayRef(reinterpret_cast<const int8_t *>(bitcode->data()), bitcode->size()));
-    OwningOpRef<PayloadOp> payload =
-        PayloadOp::create(builder, module.getLoc(), "payload0", familyName, "", machineName, "",
-                          builder.getArrayAttr({bytes}), StringAttr());
+    OwningOpRef<PayloadOp> payload = PayloadOp::create(
+        builder, module.getLoc(), "payload0", familyName, "", isBare() ? bareMachine : anyMachine,
+        "", builder.getArrayAttr({bytes}), StringAttr());
     if (Error error = verifyPayload(*payload, entries))
       return error;
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
@@ -128,19 +133,25 @@ struct CTarget : metate::Target {
   }
 
   bool hasSource() const override { return true; }
-  Expected<std::string> makeSource(PayloadOp payload, StringRef entries,
-                                   StringRef name) const override {
-    return c::makeSource(payload.getObjectFiles().front(), entries, name);
+  Expected<std::string> makeSource(PayloadOp payload, const SourceParts &parts) const override {
+    return c::makeSource(payload.getObjectFiles().front(), parts, isBare());
   }
 };
 
 struct CFamily : TargetFamily {
   StringRef name() const override { return familyName; }
-  StringRef expectedNames() const override { return familyName; }
-  Expected<TargetPtr> parse(StringRef name) const override {
-    return name == familyName ? std::make_shared<CTarget>(name) : TargetPtr();
+  StringRef expectedNames() const override { return "c, c:bare"; }
+  std::vector<ListedTarget> list() const override {
+    return {{familyName.str(), "C99 for a C compiler of any machine", "c"},
+            {bareName.str(), "C99 for machines without a system, of one thread", "c"}};
   }
-  Expected<TargetPtr> targetOf(PayloadOp) const override { return parse(familyName); }
+  Expected<TargetPtr> parse(StringRef name) const override {
+    bool isOwn = name == familyName || name == bareName;
+    return isOwn ? std::make_shared<CTarget>(name) : TargetPtr();
+  }
+  Expected<TargetPtr> targetOf(PayloadOp payload) const override {
+    return parse(payload.getCpu() == bareMachine ? bareName : familyName);
+  }
   void registerDialects(DialectRegistry &registry) const override { registerEmit(registry); }
   void registerPasses() const override {} // those of CPUs
 };

@@ -6,7 +6,7 @@
 
 namespace metate {
 
-/// The family "c": source for whatever machine a C compiler knows, with addresses of 64 bits.
+/// The family "c": source for whatever machine a C compiler knows, with addresses of 32 or 64 bits.
 std::unique_ptr<TargetFamily> createCFamily();
 
 } // namespace metate

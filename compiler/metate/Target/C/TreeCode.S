@@ -2,5 +2,6 @@
 #define METATE_BITCODE_PREFIX c_
 #include "metate/Target/EmbedBitcode.inc"
         .section .rodata
-METATE_BITCODE(Tree_riscv64)
+METATE_BITCODE(Tree_c)
+METATE_BITCODE(Tree_c_bare)
         .section .note.GNU-stack,"",%progbits

@@ -30,6 +30,7 @@ public:
   llvm::Expected<std::string> makeSection(PayloadOp payload,
                                           const SectionRequest &request) const override;
   llvm::Expected<std::vector<CodeFunction>> codeOf(PayloadOp payload) const override;
+  bool isBare() const override { return architecture().isBare(); }
   bool hasObjects() const override { return true; }
 
 private:

@@ -120,12 +120,12 @@ std::string FilePrinter::initialiser(Constant &value) {
   Type *type = value.getType();
   if (type->isPointerTy()) {
     if (isa<ConstantPointerNull>(value) || isa<UndefValue>(value))
-      return "0";
+      return "{0}";
     int64_t offset = 0;
     const GlobalValue *base = baseOf(value, layout(), offset);
     if (!base || isa<Function>(base))
       fail("the address of a function in data that no header declares");
-    return base ? address(*base, offset) : "0";
+    return base ? "{" + address(*base, offset) + "}" : "{0}";
   }
   if (!type->isAggregateType() && !type->isVectorTy())
     return constant(value);

@@ -98,8 +98,10 @@ std::string FilePrinter::structName(Type *type, bool ofData) {
 
 /// C's type of a part of static data that holds addresses.
 std::string FilePrinter::dataType(Type *type) {
-  if (type->isPointerTy())
-    return "const void *";
+  if (type->isPointerTy()) {
+    helpers.use("address");
+    return "metate_address";
+  }
   return type->isAggregateType() ? structName(type, /*ofData=*/true) : typeName(type);
 }
 
@@ -120,9 +122,20 @@ void c::FilePrinter::wrap(std::string &out, StringRef first, ArrayRef<std::strin
 // Names and prototypes
 //===----------------------------------------------------------------------===//
 
+/// Words of `text` are no names of ours.
+static void takeWords(StringRef text, StringSet<> &taken) {
+  while (!text.empty()) {
+    text = text.drop_until([](char c) { return isAlpha(c) || c == '_'; });
+    StringRef word = text.take_while([](char c) { return isAlnum(c) || c == '_'; });
+    taken.insert(word);
+    text = text.drop_front(word.size());
+  }
+}
+
 /// Visible names stay; what is the file's own cannot be a name of C's or of a header's.
-void FilePrinter::nameGlobals() {
+void FilePrinter::nameGlobals(StringRef text) {
   StringSet<> taken;
+  takeWords(text, taken);
   auto keep = [&](GlobalValue &value) {
     if (value.hasLocalLinkage())
       return;
@@ -254,44 +267,46 @@ std::string FilePrinter::declaration(const Function &function, bool namesParamet
 // The file
 //===----------------------------------------------------------------------===//
 
-/// What the C library has is declared by its headers.
-static bool isOfLibrary(StringRef name) { return !name.starts_with("TVMFFI"); }
+/// Between the lines that leave it out where a macro says so (sourceGuardAttribute).
+static void guard(std::string &code, std::string &open, StringRef macro) {
+  if (open == macro)
+    return;
+  if (!open.empty())
+    code += "#endif\n";
+  if (!macro.empty())
+    code += "\n#ifndef " + macro.str() + "\n";
+  open = macro;
+}
 
 Expected<std::string> FilePrinter::print(const PrintOptions &options) {
-  nameGlobals();
-  std::string code, declarations;
+  nameGlobals(options.text);
+  std::string code, declarations, open;
   for (Function &function : module) {
-    if (function.isDeclaration()) {
-      if (function.isIntrinsic() || function.use_empty())
-        continue;
-      if (isOfLibrary(function.getName()))
-        continue;
-      // A process may lack it.
-      declarations += "#if defined(__GNUC__) || defined(__clang__)\nextern " +
-                      declaration(function, false) + " __attribute__((weak));\n#else\n#define " +
-                      nameOf(function) + " ((" + pointerType(prototypeOf(function)) +
-                      ")0)\n#endif\n";
+    if (function.isDeclaration()) // by the C library's headers, and by the text before the code
       continue;
-    }
     if (!function.hasFnAttribute(sourceTypeAttribute)) // no header does it
       declarations += declaration(function, false) + ";\n";
     FunctionPrinter printer(*this, function);
+    guard(code, open, function.getFnAttribute(sourceGuardAttribute).getValueAsString());
     code += "\n" + declaration(function, true) + " {\n" + printer.body() + "}\n";
   }
+  guard(code, open, "");
   for (GlobalVariable &variable : module.globals())
     defineData(variable);
   if (!failure.empty())
     return createStringError("C has no code for this: " + failure);
   std::string text = "/* " + options.comment + " */\n";
-  text += "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n#include <float.h>\n";
+  Helpers library(layout().getPointerSize());
+  library.use("library");
   if (math)
-    text += "#include <math.h>\n";
+    library.use("math");
+  text += library.text();
   if (!options.header.empty())
     text += "#include \"" + options.header + "\"\n";
   Helpers first(layout().getPointerSize());
   first.use("prelude");
   text += "\n" + first.text().str() +
-          "struct metate_host;\nstruct metate_print_item;\nunion metate_slot;\n\n" +
+          "struct metate_host;\nstruct metate_print_item;\nunion metate_slot;\n\n" + options.text +
           helpers.text().str() + "\n" + types + "\n" + declarations + "\n" + data + code;
   return text;
 }

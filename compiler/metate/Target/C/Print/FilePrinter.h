@@ -58,7 +58,7 @@ public:
                    llvm::StringRef indent);
 
 private:
-  void nameGlobals();
+  void nameGlobals(llvm::StringRef text);
   std::string declaration(const llvm::Function &function, bool namesParameters);
   void defineData(const llvm::GlobalVariable &data);
   std::string declaredData(const llvm::GlobalVariable &variable);

@@ -11,11 +11,11 @@ using namespace metate::c;
 std::string FunctionPrinter::argument(Value *value, StringRef type) {
   if (!value->getType()->isPointerTy())
     return use(value);
-  if (type.starts_with("metate_pointer")) {
-    if (auto *function = dyn_cast<Function>(value->stripPointerCasts()))
-      return file.nameOf(*function);
+  auto *function = dyn_cast<Function>(value->stripPointerCasts());
+  if (function && !type.ends_with("*")) // a type of functions
+    return file.nameOf(*function);
+  if (type.starts_with("metate_pointer"))
     return "(" + type.str() + ")" + file.use("tofunction") + "(" + use(value) + ")";
-  }
   if (type == "unsigned char *" || type == "void *")
     return use(value);
   return "(" + type.str() + ")" + use(value);
@@ -26,7 +26,9 @@ std::string FunctionPrinter::callOf(CallInst &call) {
   Prototype prototype =
       callee ? file.prototypeOf(*callee) : file.prototypeOf(*call.getFunctionType());
   std::string name;
-  if (callee)
+  if (callee && callee->isDeclaration() && callee->getName() == pointerAt)
+    name = file.use("pointerat");
+  else if (callee)
     name = file.nameOf(*callee);
   else
     name = "((" + file.pointerType(prototype) + ")" + file.use("tofunction") + "(" +

@@ -7,8 +7,10 @@
 #include "metate/Target/C/Print/Prepare.h"
 
 #include "metate/Emit/Analyses.h"
+#include "metate/Target/C/Print/Print.h"
 
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -31,6 +33,18 @@ static void dropHints(Module &module) {
       if (auto *call = dyn_cast<IntrinsicInst>(&instruction))
         if (call->isAssumeLikeIntrinsic() && call->getType()->isVoidTy())
           call->eraseFromParent();
+}
+
+CallInst *c::callPointerAt(Instruction &before, Value &array, uint64_t place) {
+  IRBuilder<> builder(&before);
+  FunctionCallee function = before.getModule()->getOrInsertFunction(
+      pointerAt, builder.getPtrTy(), builder.getPtrTy(), builder.getInt64Ty());
+  auto *own = cast<Function>(function.getCallee());
+  own->setOnlyAccessesArgMemory();
+  own->setOnlyReadsMemory();
+  own->setDoesNotThrow();
+  own->setWillReturn();
+  return builder.CreateCall(function, {&array, builder.getInt64(place)});
 }
 
 Error c::prepare(Module &module) {
