@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is named
     from . import graph as graph
     from . import linalg as linalg
     from . import profiler as profiler
+    from . import rpc as rpc
     from . import tools as tools
     from .linalg import eig as eig
     from .linalg import polar_decompose as polar_decompose
@@ -152,7 +153,7 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
 
 def __getattr__(name: str):
     """What programs use now and then: loaded when it is named."""
-    if name in ("_lib", "ad", "algorithms", "aot", "graph", "lang", "linalg", "profiler", "sparse", "tools"):
+    if name in ("_lib", "ad", "algorithms", "aot", "graph", "lang", "linalg", "profiler", "rpc", "sparse", "tools"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "Ndarray":
         return importlib.import_module(f"{__name__}.array_object").NDArray

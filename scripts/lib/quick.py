@@ -43,7 +43,12 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("tests/aot/test_device_hosts.py",),
     ),
     (r"tests/devices/", (), ("tests/devices",)),
-    (r"tests/machines/|examples/firmware/|(runtime/core|compiler/metate/(Emit|Module)|protocol|abi)/", (), ("tests/machines",)),
+    (
+        r"tests/machines/|examples/firmware/|(runtime/(core|rpc)|python/metate/rpc|compiler/metate/(Emit|Module)|protocol|abi)/",
+        (),
+        ("tests/machines",),
+    ),
+    (r"include/metate/(core|rpc)\.h", (), ("tests/machines",)),
     (r"tests/differential/", (), ("tests/differential/test_table.py", DIFFERENTIAL)),
     (r"tests/mutants/", (), ("tests/mutants",)),
     (r"bindings/|python/metate/", (), ("tests/python/test_options.py", "tests/python/test_contexts.py")),
