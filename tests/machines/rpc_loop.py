@@ -1,8 +1,9 @@
-"""A server in this process as a stream: bytes go to it and come back cut at random, and damaged where a test wants that."""
+"""A server in this process as a stream, whose bytes are cut at random, and damaged where a test wants that; calls of all kinds."""
 
 import ctypes
 import pathlib
 
+import numpy as np
 import rpc_kernels
 from machines import HOST, ROOT
 
@@ -68,3 +69,38 @@ class Loop:
     def connect(self, **options):
         assert self.status == 0
         return mt.rpc.connect(self, **{"timeout": 0.05, **options})
+
+
+def exercise(remote, draw):
+    """Calls of every kind; a list of what they gave."""
+    x, y = draw.normal(size=(2, 300)).astype(np.float32)
+    out, counted = np.zeros(8), np.arange(5, dtype=np.int32)
+    points = draw.normal(size=(4, 3)).astype(np.float32)
+    assert remote.call("axpy", 2.5, x, y) is None
+    remote.call("count", counted)
+    remote.call("numbers", True, -5, 65535, -(2**40), 2**63, 0.1, 0.3, 0.1, out)
+    moved = remote.call("shift", [[0, 2], [3, 0]], (1, 2, 3), points)
+    four = np.zeros(8, np.float32)
+    remote.call("twice", x[:8].copy(), four, counted)
+    return [y, counted, out, moved, points, remote.call("total", x), four]
+
+
+def expected(draw):
+    """The same of this process."""
+
+    class Here:
+        def call(self, name, *arguments):
+            kernel = next((kernel for kernel in rpc_kernels.KERNELS if kernel.__name__ == name), None)
+            if kernel is None:
+                names = ("x", "y", "limits")
+                return rpc_kernels.twice().run(dict(zip(names, arguments, strict=True)))
+            if name == "shift":
+                points = mt.Vector.ndarray(3, mt.f32, len(arguments[2]))
+                points.from_numpy(arguments[2])
+                result = kernel(mt.Matrix(arguments[0]), mt.Vector(arguments[1]), points)
+                arguments[2][...] = points.to_numpy()
+                return np.array(result, np.float32)
+            return kernel(*arguments)
+
+    with mt.Context(contract=False):
+        return exercise(Here(), draw)

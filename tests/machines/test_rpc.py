@@ -26,7 +26,7 @@ from metate.errors import (
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import rpc_kernels as kernels
 from machines import MACHINES, WARNINGS, run
-from rpc_loop import INCLUDES, ROOT, SOURCES, Loop, built
+from rpc_loop import INCLUDES, ROOT, SOURCES, Loop, built, exercise, expected
 
 M4 = MACHINES["thumbv7em-none-eabihf"]
 
@@ -56,41 +56,6 @@ def test_what_is_there_is_told(remote):
     shift = remote.kernels["shift"]
     assert [one.shape for one in shift.parameters] == [(2, 2), (3,), (-1, 3)] and shift.results[0].shape == (3,)
     assert repr(remote).startswith("<remote 'service': axpy, count")
-
-
-def exercise(remote, draw):
-    """Calls of every kind; a list of what they gave."""
-    x, y = draw.normal(size=(2, 300)).astype(np.float32)
-    out, counted = np.zeros(8), np.arange(5, dtype=np.int32)
-    points = draw.normal(size=(4, 3)).astype(np.float32)
-    assert remote.call("axpy", 2.5, x, y) is None
-    remote.call("count", counted)
-    remote.call("numbers", True, -5, 65535, -(2**40), 2**63, 0.1, 0.3, 0.1, out)
-    moved = remote.call("shift", [[0, 2], [3, 0]], (1, 2, 3), points)
-    four = np.zeros(8, np.float32)
-    remote.call("twice", x[:8].copy(), four, counted)
-    return [y, counted, out, moved, points, remote.call("total", x), four]
-
-
-def expected(draw):
-    """The same of this process."""
-
-    class Here:
-        def call(self, name, *arguments):
-            kernel = next((kernel for kernel in kernels.KERNELS if kernel.__name__ == name), None)
-            if kernel is None:
-                names = ("x", "y", "limits")
-                return kernels.twice().run(dict(zip(names, arguments, strict=True)))
-            if name == "shift":
-                points = mt.Vector.ndarray(3, mt.f32, len(arguments[2]))
-                points.from_numpy(arguments[2])
-                result = kernel(mt.Matrix(arguments[0]), mt.Vector(arguments[1]), points)
-                arguments[2][...] = points.to_numpy()
-                return np.array(result, np.float32)
-            return kernel(*arguments)
-
-    with mt.Context(contract=False):
-        return exercise(Here(), draw)
 
 
 def test_calls_give_what_they_give_here(remote, request):

@@ -1,7 +1,8 @@
-/* What a program may ask of the board (start.c): text, how deep its stack has been, and time. */
+/* What a program may ask of the board: text, how deep its stack has been, and time (start.c), a serial line (uart.c). */
 #ifndef BOARD_H
 #define BOARD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* To the debugger (semihosting). */
@@ -14,5 +15,11 @@ uint32_t variable_bytes(void);
 /* A timer is set to 0; how many of the CPU's cycles it has counted since, at most 2^24. */
 void timer_start(void);
 uint32_t timer_cycles(void);
+
+void uart_start(void);
+/* Waits for a byte; how many there were, up to so many. */
+size_t uart_read(void *to, size_t bytes);
+/* Waits until all are on their way. */
+void uart_write(const void *from, size_t bytes);
 
 #endif
