@@ -1,4 +1,4 @@
-"""A server in this process as a stream, whose bytes are cut at random, and damaged where a test wants that; calls of all kinds."""
+"""A server in this process as a stream, whose bytes are cut at random, and damaged where a test wants that; and its calls."""
 
 import ctypes
 import pathlib
