@@ -258,6 +258,33 @@ void grids(const fs::path &folder, const std::string &name, Bytes file) {
   }
 }
 
+// What comes to a server: settings, then steps of each kind.
+void frames(const fs::path &folder) {
+  const std::vector<std::pair<const char *, std::vector<uint8_t>>> steps = {
+      {"noise", {0, 12, 'n', 'o', 0, 3, 'i', 's', 'e', 0, 0, 255, 1, 0}},
+      {"make", {2, 6, 20, 3, 0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 7}},
+      {"tree", {3, 6, 16, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}},
+      {"ranks", {2, 6, 120, 3, 0, 0, 0, 6, 0, 0, 0, 14, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
+      {"keep", {5, 9, 5, 1, 0, 3, 0, 255, 7}},
+      {"call",
+       {6, 9, 3, 0, 1, 1, 6, 9, 7, 0, 0, 6, 9, 6, 0, 7, 6, 9, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8}},
+      {"fail", {6, 9, 0, 14, 6, 9, 0, 16, 6, 9, 9, 8, 1, 1, 1, 1, 1, 1, 1, 1}},
+      {"short", {6, 1, 1, 0, 9, 9, 6, 2, 3, 0, 0, 0, 6, 1, 2, 0}},
+      {"vector", {6, 3, 2, 0, 1, 2, 3, 4}},
+      {"damage", {6, 4, 6, 0, 34, 255, 8, 1, 6, 4, 6, 0, 0, 0, 34, 255}},
+      {"tell", {2, 2, 4, 3, 0, 0, 0, 2, 3, 8, 3, 0, 0, 0, 1, 0,
+                0, 0, 2, 4, 4, 0, 0, 0, 0, 2, 5, 4, 0, 0, 0, 0}},
+      {"close", {2, 11, 0, 2, 10, 4, 0, 0, 0, 0, 7}},
+  };
+  for (const auto &[name, bytes] : steps) {
+    Bytes made;
+    const uint8_t settings[] = {60, 20, 11, 1};
+    made.append(settings, sizeof settings);
+    made.append(bytes.data(), bytes.size());
+    write(folder, name, made);
+  }
+}
+
 } // namespace
 
 int main(int count, char **words) {
@@ -276,6 +303,7 @@ int main(int count, char **words) {
     if (name == "table")
       block(folder / "block", "table-one-stamp", blob, 20, shareStamp);
   arguments(folder / "arguments");
+  frames(folder / "frames");
   Bytes described = descriptor(gridModuleSpec(METATE_ARCH_SIMT, 0));
   GridSpec kernels = gridSpec({gridText("text", 80)});
   write(folder / "grid", "kernels", gridPayload(kernels, described));
