@@ -6,13 +6,15 @@
 
 thread.metate, thread0.metate (-O0), thread-debug.metate (checked accesses), likewise address*.metate, and
 thread-weak-*.metate: an order of the activations weakened in the text between two stages, which
-ThreadSanitizer must notice.
+ThreadSanitizer must notice. For copies_test.cpp thread.so, and thread-linked.so: two objects of the same kernels in one.
 """
 
 import argparse
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 import kernels
 
@@ -28,8 +30,8 @@ WEAKER = {
 }
 
 
-def source() -> mt.aot.Module:
-    module = mt.aot.Module()
+def source(name: str | None = None, **options) -> mt.aot.Module:
+    module = mt.aot.Module(name=name, **options)
     for name, value in vars(kernels).items():
         if isinstance(value, TreeType):
             module.add_type(value, name)
@@ -58,6 +60,15 @@ def build(sanitizer: str, *chosen) -> bytes:
     return _compiler.build_module(source().source_module(sanitizer), choices(sanitizer, *chosen))
 
 
+def save_copies(folder: pathlib.Path) -> None:
+    """The module as a shared object, and as two objects that are linked into one."""
+    source("thread", sanitizer="thread").save(folder / "thread.so")
+    with tempfile.TemporaryDirectory() as made:
+        objects = [source(name, sanitizer="thread").save(pathlib.Path(made) / f"{name}.o") for name in ("one", "two")]
+        subprocess.run(["clang-22", "-shared", "-fuse-ld=lld", *objects, "-lm", "-o", folder / "thread-linked.so"], check=True)
+    (folder / "thread.h").unlink()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
@@ -68,7 +79,7 @@ def main() -> None:
     if arguments.weak:
         (folder / f"thread-weak-{arguments.weak}.metate").write_bytes(build("thread"))
         return
-    for old in folder.glob("*.metate"):
+    for old in [*folder.glob("*.metate"), *folder.glob("*.so")]:
         old.unlink()
     for sanitizer in ("thread", "address"):
         (folder / f"{sanitizer}.metate").write_bytes(build(sanitizer))
@@ -76,7 +87,8 @@ def main() -> None:
         (folder / f"{sanitizer}-debug.metate").write_bytes(build(sanitizer, 2, True))
     for name, change in WEAKER.items():
         (folder / f"thread-weak-{name}.metate").write_bytes(weakened(*change))
-    print(*sorted(file.name for file in folder.glob("*.metate")))
+    save_copies(folder)
+    print(*sorted(file.name for pattern in ("*.metate", "*.so") for file in folder.glob(pattern)))
 
 
 if __name__ == "__main__":
