@@ -52,7 +52,14 @@ function(metate_add_module target file)
   if(NOT ARG_EMIT STREQUAL metate AND NOT ARG_EMIT STREQUAL so)
     set(header ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.h)
   endif()
-  add_custom_command(OUTPUT ${output} BYPRODUCTS ${header}
+  set(beside ${header}) # all that the depfile names: ninja refuses what it does not know
+  if(ARG_EMIT STREQUAL so)
+    list(APPEND beside ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.h)
+  endif()
+  if("--sign" IN_LIST ARG_OPTIONS)
+    list(APPEND beside ${output}.sig)
+  endif()
+  add_custom_command(OUTPUT ${output} BYPRODUCTS ${beside}
     COMMAND ${METATE_COMMAND} build ${file} --emit ${ARG_EMIT} -o ${output} --name ${ARG_NAME} --depfile ${output}.d
       ${words} ${ARG_OPTIONS}
     DEPENDS ${file} ${METATE_COMMAND} DEPFILE ${output}.d VERBATIM

@@ -417,6 +417,16 @@ class Module:
                 returned.
         Raises RuntimeValueError_, CompilationError, OSError. Each file is complete or not there.
         """
+        return self.save_files(path, output_dir=output_dir, emit=emit)[0]
+
+    def save_files(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        emit: str | None = None,
+    ) -> list[pathlib.Path]:
+        """Does what `save` does, and returns all files that it wrote: one of each target, and the C header, if any, as the last."""
         if (path is None) == (output_dir is None):
             raise RuntimeValueError_(f"save: expected either path or output_dir, got {path!r} and {output_dir!r}")
         file = pathlib.Path(os.fspath(path if output_dir is None else output_dir))
@@ -426,14 +436,15 @@ class Module:
             file = (file / MODULE_FILE).with_suffix(f".{emit}")
             file.parent.mkdir(parents=True, exist_ok=True)
         built = CARRIERS[emit].build(self, file.stem)
-        if built.header is not None:
-            _write(file.with_suffix(".h"), built.header.encode())
         files = [file]
         if len(built.files) > 1:
             files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self.targets_for(emit)]
         for one, data in zip(files, built.files, strict=True):
             _write(one, data)
-        return files[0]
+        if built.header is not None:
+            files.append(file.with_suffix(".h"))
+            _write(files[-1], built.header.encode())
+        return files
 
 
 ModuleBuilder = ModuleBilder = Module  # the RFC's names, the second as its listing has it

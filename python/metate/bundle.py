@@ -73,8 +73,7 @@ def write(
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:  # what fails leaves an earlier bundle as it is
-        module.save(pathlib.Path(made, f"{name}.{emit}"), emit=emit)
-        files = sorted(pathlib.Path(made).iterdir())
+        files = module.save_files(pathlib.Path(made, f"{name}.{emit}"), emit=emit)
         if key:
             for path in [path for path in files if path.suffix != ".h"]:
                 signing.sign(path, key)

@@ -394,20 +394,20 @@ def _build(parsed) -> int:
 
 
 def _save(module, parsed) -> list[pathlib.Path]:
-    """Writes the module's files; the first one is the carrier, behind it is a C header if there is one."""
+    """Writes the module's files, and signs them; all that were written, the carriers first."""
     folder = parsed.output.endswith("/") or pathlib.Path(parsed.output).is_dir()
-    written = module.save(**{"output_dir" if folder else "path": parsed.output}, emit=parsed.emit)
+    written = module.save_files(**{"output_dir" if folder else "path": parsed.output}, emit=parsed.emit)
+    carriers = [file for file in written if file.suffix != ".h"]
     kernels = ", ".join(module.kernels)
-    targets = module.targets_for(parsed.emit or written.suffix[1:])
-    print(f"{written}: {written.stat().st_size:,} bytes, kernels {kernels}, for {', '.join(targets)}{_explained(targets)}")
-    if parsed.sign:
-        for one in signing.carriers(written, module.targets):
-            signing.sign(one, parsed.sign)
-    if written.suffix == ".metate":
-        return [written]
-    header = (pathlib.Path(parsed.output) / aot.MODULE_FILE if folder else pathlib.Path(parsed.output)).with_suffix(".h")
-    print(f"{header}: its C header" + (", the other targets' objects beside it" if len(module.targets) > 1 else ""))
-    return [written, header]
+    targets = module.targets_for(parsed.emit or carriers[0].suffix[1:])
+    for file in carriers:  # of several, each is called after its target
+        of = f", for {', '.join(targets)}{_explained(targets)}" if len(carriers) == 1 else ""
+        print(f"{file}: {file.stat().st_size:,} bytes, kernels {kernels}{of}")
+    if len(written) > len(carriers):
+        print(f"{written[-1]}: its C header")
+    if not parsed.sign:
+        return written
+    return written + [signing.sign(file, parsed.sign) for file in carriers]
 
 
 def _explained(targets) -> str:

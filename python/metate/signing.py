@@ -15,11 +15,3 @@ def sign(file: pathlib.Path, key: pathlib.Path) -> pathlib.Path:
     if done.returncode:
         raise RuntimeValueError_(f"--sign: {done.stderr.strip().removeprefix('metate-run: ')}")
     return file.with_name(f"{file.name}.sig")
-
-
-def carriers(first: pathlib.Path, targets: tuple[str, ...]) -> list[pathlib.Path]:
-    """The files that `aot.Module.save` has written for these targets, without the header; it gave the first one's path."""
-    if first.suffix == ".metate" or len(targets) == 1:
-        return [first]
-    stem = first.stem.removesuffix(f".{targets[0].replace(':', '-')}")
-    return [first.with_name(f"{stem}.{target.replace(':', '-')}{first.suffix}") for target in targets]

@@ -198,6 +198,14 @@ def test_the_depfile_names_what_was_imported(source, tmp_path):
     assert (tmp_path / "again").exists()
 
 
+def test_the_depfile_names_the_files_of_all_targets(source, tmp_path):
+    targets = ("--target", "x86-64-v2", "--target", "aarch64:cortex-a72")
+    assert build(source, "-o", tmp_path / "grow.o", *targets, "--depfile", tmp_path / "grow.d") == 0
+    listed = (tmp_path / "grow.d").read_text().partition(":")[0].split()
+    assert [pathlib.Path(path).name for path in listed] == ["grow.x86-64-v2.o", "grow.aarch64-cortex-a72.o", "grow.h"]
+    assert all(pathlib.Path(path).is_file() for path in listed)
+
+
 def test_config_tells_build_systems_where_files_are(capsys):
     assert cli.main(["config", "--libdir", "--includedir", "--cflags", "--libs"]) == 0
     libraries, includes, flags, libs = capsys.readouterr().out.splitlines()

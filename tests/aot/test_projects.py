@@ -71,6 +71,21 @@ def test_cmake(installed, tmp_path, generator, emit):
     assert run(source / "b/linked") == "warmth 6400.000\n"
 
 
+def test_ninja_knows_all_files_of_a_build(installed, tmp_path):
+    if not shutil.which("openssl") or not (ROOT / "build/lib/libmetate_signature.so").exists():
+        pytest.skip("there is no OpenSSL (Debian: libssl-dev, openssl)")
+    source = project("cmake", tmp_path)
+    run("openssl", "genpkey", "-algorithm", "ed25519", "-out", source / "key.pem")
+    lists = (source / "CMakeLists.txt").read_text().partition("add_executable")[0]
+    line = f"metate_add_module(linked heat.py EMIT so NAME warm OPTIONS --sign {source}/key.pem)\n"
+    (source / "CMakeLists.txt").write_text(f"{lists}add_executable(linked linked.c)\n{line}")
+    (source / "linked.c").write_text("int main(void) { return 0; }\n")
+    configure(source, installed, "-G", "Ninja")
+    assert "Compiling the kernels of warm" in run("cmake", "--build", source / "b")
+    assert {path.name for path in (source / "b").glob("warm.*")} >= {"warm.so", "warm.so.sig", "warm.h"}
+    assert "Compiling" not in run("cmake", "--build", source / "b")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

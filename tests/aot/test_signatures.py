@@ -110,6 +110,17 @@ def test_objects_and_bundles_are_signed(keys, signed, tmp_path):
     assert cli.main(["build", source, "-o", str(tmp_path / "twice.o"), *targets, "--sign", str(private)]) == 0
     for name in ("twice.x86-64-v2.o", "twice.aarch64-cortex-a72.o"):
         run(RUN, "verify", tmp_path / name, f"--key={public}")
+    # A name that looks like a target's; C source, which is for any machine, whatever targets are given.
+    twins = tmp_path / "x.x86-64-v2.a"
+    words = ("--name", "x", "--depfile", str(tmp_path / "d"))
+    assert cli.main(["build", source, "-o", str(twins), *targets, "--sign", str(private), *words]) == 0
+    files = {"x.x86-64-v2.x86-64-v2.a", "x.x86-64-v2.aarch64-cortex-a72.a"}
+    for name in files:
+        run(RUN, "verify", tmp_path / name, f"--key={public}")
+    listed = (tmp_path / "d").read_text().partition(":")[0].split()
+    assert {pathlib.Path(path).name for path in listed} == files | {f"{name}.sig" for name in files} | {"x.x86-64-v2.h"}
+    assert cli.main(["build", source, "-o", str(tmp_path / "twice.c"), *targets, "--sign", str(private)]) == 0
+    run(RUN, "verify", tmp_path / "twice.c", f"--key={public}")
     assert cli.main(["build", source, "--bundle", str(tmp_path / "host"), "--emit", "o", "--sign", str(private)]) == 0
     run(RUN, "verify", tmp_path / "host/twice.o", f"--key={public}")
     assert "\ttwice.o.sig\tits signature" in (tmp_path / "host/FILES.txt").read_text()
