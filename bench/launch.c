@@ -1,6 +1,6 @@
 /* launch MODULE.metate: what a C host pays. Times opening a module up to its first launch (B17) and
  * launches of kernels of that module (B15: empty0, empty5, empty20, with that many i32 arguments;
- * graphs of one and of 16 kernels of five).
+ * graphs of one and of 16 kernels of five, and of kernels over arrays of 8 elements).
  * Prints one JSON object of sample lists, in nanoseconds. Links libmetate only. */
 #define _POSIX_C_SOURCE 199309L
 #include "metate/metate.h"
@@ -70,6 +70,30 @@ static void time_launch(const metate_module *module, const char *name, uint32_t 
   print_samples(name, samples, end);
 }
 
+/* Of a graph over a number and three short arrays. */
+static void time_arrays(const metate_module *module, const char *name, const char *end) {
+  static float memory[3][8];
+  const int64_t extent = 8;
+  metate_array arrays[3];
+  metate_argument arguments[4] = {
+      {.kind = METATE_ARGUMENT_SCALAR, .dtype = METATE_F32, .rows = 1, .columns = 1}};
+  for (int k = 0; k < 3; ++k) {
+    arrays[k] = (metate_array){.data = memory[k], .dtype = METATE_F32, .rank = 1, .shape = &extent};
+    arguments[1 + k] =
+        (metate_argument){.kind = METATE_ARGUMENT_NDARRAY, .value.array = &arrays[k]};
+  }
+  const metate_kernel *kernel = find(module, name);
+  uint32_t count = name[6] == '1' && !name[7] ? 3 : 4; /* one kernel has two of the arrays */
+  double samples[SAMPLES];
+  for (int n = 0; n < SAMPLES; ++n) {
+    double start = now();
+    for (int k = 0; k < BATCH; ++k)
+      check(metate_kernel_launch(kernel, arguments, count));
+    samples[n] = (now() - start) / BATCH;
+  }
+  print_samples(name, samples, end);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: launch MODULE.metate\n");
@@ -85,7 +109,9 @@ int main(int argc, char **argv) {
   time_launch(module, "empty5", 5, ", ");
   time_launch(module, "empty20", 20, ", ");
   time_launch(module, "graph1", 5, ", ");
-  time_launch(module, "graph16", 5, "}\n");
+  time_launch(module, "graph16", 5, ", ");
+  time_arrays(module, "arrays1", ", ");
+  time_arrays(module, "arrays16", "}\n");
   check(metate_module_close(module));
   check(metate_device_close(device));
   return 0;

@@ -38,6 +38,22 @@ def saxpy(a: mt.f32, x: Array, y: Array):
         y[i] = a * x[i] + y[i]
 
 
+def graph_of_arrays(count):
+    """A graph of `count` kernels over three short arrays, in turns, as solvers have them."""
+    builder = mt.graph.GraphBuilder()
+    a = mt.graph.Arg(mt.graph.ArgKind.SCALAR, "a", mt.f32)
+    arrays = [mt.graph.Arg(mt.graph.ArgKind.NDARRAY, name, mt.f32, ndim=1) for name in "xyz"]
+    for turn in range(count):
+        builder.dispatch((saxpy, difference)[turn % 2], a, arrays[turn % 3], arrays[(turn + 1) % 3])
+    return builder.compile()
+
+
+@mt.kernel
+def difference(a: mt.f32, x: Array, y: Array):
+    for i in range(x.shape[0]):
+        y[i] = y[i] - a * x[i]
+
+
 @mt.kernel
 def scale(a: mt.f32, x: Array):
     for i in range(x.shape[0]):

@@ -29,6 +29,7 @@ def module_path():
         module.add_kernel(getattr(small_kernels, name))
     for count in (1, 16):
         module.add_graph(f"graph{count}", small_kernels.graph(count))
+        module.add_graph(f"arrays{count}", small_kernels.graph_of_arrays(count))
     module.save(str(path))
     return path
 
