@@ -15,6 +15,23 @@ particle = mt.types.struct(pos=mt.types.vector(3, mt.f32), mass=mt.f64)
 Line = mt.types.SNodeTreeBuilder().pointer(mt.i, 4).dense(mt.i, 4).place(mt.types.Struct({"h": mt.f32})).build()
 
 
+quant = mt.types.quant
+_bits = mt.types.SNodeTreeBuilder()
+_word = _bits.dense(mt.i, 16).bit_struct(max_num_bits=32)
+_word.place(v=quant.fixed(12, max_value=2.0), n=quant.int(6, False))
+_bits.dense(mt.i, 4).quant_array(mt.i, 8, max_num_bits=32).place(bits=quant.int(3, False))
+Bits = _bits.build()
+
+
+@mt.kernel
+def blend(t: Bits, x: mt.types.ndarray(mt.f32, 1), by: mt.f32):
+    for i in t.v:
+        t[i].v += by * x[i]
+        t[i].n += i % 7
+    for i in t.bits:
+        t.bits[i] += 1
+
+
 @mt.kernel
 def scale(a: mt.f32, x: mt.types.ndarray(mt.f32, 1)):
     for i in x:
@@ -89,6 +106,25 @@ def test_results_structs_and_trees(module):
     empty = module.session("nothing")
     empty.run()
     assert empty.get_output() is None
+
+
+def test_quantised_members(tmp_path):
+    """A tree of bits, set once, and what a session's runs have left in it: as the kernel's own calls, and as NumPy's."""
+    loaded = mt.aot.load(mt.aot.Module(name="q").add_type(Bits, "bits").add_kernel(blend).save(tmp_path / "q.so"))
+    session, (tree, other) = loaded.session("blend"), (loaded.bits.new(), loaded.bits.new())
+    session.set_input("t", tree)
+    session.set_input("by", 0.25)
+    values = np.zeros(16)
+    for turn in range(4):
+        session.set_input("x", np.full(16, turn - 1.5, np.float32) + np.arange(16, dtype=np.float32) / 8)
+        session.run()
+        loaded.blend(other, np.full(16, turn - 1.5, np.float32) + np.arange(16, dtype=np.float32) / 8, 0.25)
+        values = np.clip(np.round((values + 0.25 * (turn - 1.5 + np.arange(16) / 8)) * 1024) / 1024, -2, 2047 / 1024)
+    assert session.get_output("t") is tree and session.get_output("x").dtype == np.float32
+    for one in (tree, other):
+        np.testing.assert_array_equal(one.v.to_numpy(), values)
+        np.testing.assert_array_equal(one.n.to_numpy(), np.arange(16) % 7 * 4 % 32)
+        np.testing.assert_array_equal(one.bits.to_numpy().ravel(), [4 % 8] * 32)
 
 
 def test_two_sessions_do_not_meet(module):
