@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .record import Record
 
-MOST = 2**31 - 1  # as large as an extent may be
+MOST = 2**31 - 1  # as large as an extent may be that nothing is said of
+LARGEST = 2**62 - 1  # of one that is bounded
 
 
 class Dim(Record):
@@ -15,7 +16,8 @@ class Dim(Record):
     Attributes:
         name: by which errors, modules and headers call it.
         min: the least extent.
-        max: the largest one; without it memory that is planned has no bound.
+        max: the largest one; without it memory that is planned has no bound. Beyond 2^31 - 1 the kernel has the extent, and
+            variables of loops over it, as i64.
         multiple: what each extent is a multiple of.
     Raises ValueError, TypeError.
     """
@@ -36,14 +38,14 @@ class Dim(Record):
         if not 1 <= self.multiple <= MOST:
             raise ValueError(f"Dim '{self.name}': multiple: expected 1 to {MOST}, got {self.multiple}")
         least = -(-self.min // self.multiple) * self.multiple
-        if not 0 <= self.min <= least <= self.max <= MOST:
-            what = f"expected 0 <= min <= max < 2**31 with a multiple of {self.multiple} between them"
+        if not 0 <= self.min <= least <= self.max <= LARGEST:
+            what = f"expected 0 <= min <= max < 2**62 with a multiple of {self.multiple} between them"
             raise ValueError(f"Dim '{self.name}': {what}, got min={self.min}, max={self.max}")
 
     @property
     def is_bounded(self) -> bool:
         """Is there a largest extent that memory can be planned for?"""
-        return self.max < MOST
+        return self.max != MOST
 
     @property
     def bounds(self) -> str:
@@ -75,8 +77,8 @@ def checked_shape(shape: tuple, ndim: int | None, what: str) -> tuple[Extent, ..
             if isinstance(extent, bool) or not hasattr(extent, "__index__"):
                 raise TypeError(f"{what}: shape: expected integers, Dims and None, got {extent!r}")
             extent = extent.__index__()
-            if not 0 <= extent <= MOST:
-                raise ValueError(f"{what}: shape: expected extents from 0 to {MOST}, got {extent}")
+            if not 0 <= extent <= LARGEST:
+                raise ValueError(f"{what}: shape: expected extents from 0 to {LARGEST}, got {extent}")
         found.append(extent)
     return tuple(found) if any(extent is not None for extent in found) else None
 

@@ -47,7 +47,7 @@ static metate_status pack_array(const metate_argument_info *info, const metate_c
     int64_t extent = given->shape[k], stride = given->strides ? given->strides[k] : dense, step;
     if (info->fixed[k] >= 0 && extent != info->fixed[k])
       return METATE_E_INVALID_ARGUMENT;
-    if (extent < 0 || extent > INT32_MAX ||
+    if (extent < 0 || (info->fixed[k] == -1 && extent > metate_largest_extent(info)) ||
         __builtin_mul_overflow(all, extent ? (uint64_t)extent : 1, &all) || all > INT64_MAX)
       return METATE_E_OUT_OF_RANGE;
     is_empty |= extent == 0;

@@ -109,7 +109,8 @@ private:
     const metate_argument_info &argument = descriptor.arguments()[index];
     const uint32_t access = METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE |
                             METATE_ACCESS_SORT | METATE_ACCESS_BEFORE;
-    const uint32_t flags = METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT;
+    const uint32_t flags =
+        METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT | METATE_ARGUMENT_LONG;
     if (!isText(argument.name))
       return corrupt("argument", index, "its name is outside the descriptor");
     if ((argument.access & ~access) || (argument.flags & ~flags))
@@ -207,7 +208,7 @@ private:
       return corrupt("dim", index, "its name is outside the descriptor");
     if (one.kernel != kernel || one.slot != slot || one.reserved)
       return corrupt("dim", index, "it is not that of the array where it stands first");
-    if (one.min < 0 || one.max < one.min || one.max > INT32_MAX || one.multiple < 1 ||
+    if (one.min < 0 || one.max < one.min || one.max > METATE_LARGEST_EXTENT || one.multiple < 1 ||
         one.multiple > INT32_MAX ||
         (one.min + one.multiple - 1) / one.multiple * one.multiple > one.max)
       return corrupt("dim", index, "its bounds contradict each other");

@@ -192,11 +192,15 @@ metate_status checkShape(const metate_kernel &kernel, uint32_t index, const meta
   if (!(elements * bytes).fitsIn(INT64_MAX))
     return fail(METATE_E_OUT_OF_RANGE, "%s: its shape has more than 2^63 bytes",
                 Where(kernel, index).text);
-  // A kernel's shapes and loop variables are 32-bit.
+  // Of dims checkDims sees the bounds.
   for (uint32_t k = 0; k < info.rank; ++k)
-    if (array.shape[k] > INT32_MAX)
-      return fail(METATE_E_OUT_OF_RANGE, "%s: dimension %u: expected at most 2147483647, got %lld",
-                  Where(kernel, index).text, k, static_cast<long long>(array.shape[k]));
+    if (info.fixed[k] == -1 && array.shape[k] > metate_largest_extent(&info))
+      return fail(METATE_E_OUT_OF_RANGE,
+                  "%s: dimension %u: expected at most %lld, got %lld: the kernel's indices have 32 "
+                  "bits: compile it with default_ip=i64, or name the extent: Dim(max=...)",
+                  Where(kernel, index).text, k,
+                  static_cast<long long>(metate_largest_extent(&info)),
+                  static_cast<long long>(array.shape[k]));
   if (!empty && !array.data)
     return fail(METATE_E_NULL, "%s: its data is NULL", Where(kernel, index).text);
   if (reinterpret_cast<uintptr_t>(array.data) % bytes)

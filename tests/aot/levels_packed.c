@@ -126,7 +126,7 @@ void check_refusals(void) {
   wrong = x;
   wrong.device_type = 2;
   REFUSED("ValueError", "expected an array in the memory of the CPU");
-  const int64_t negative[1] = {-1}, huge[1] = {(int64_t)1 << 40}, back[1] = {-1};
+  const int64_t negative[1] = {-1}, huge[1] = {(int64_t)1 << 40}, nowhere[1] = {0};
   wrong = x;
   wrong.shape = negative;
   REFUSED("ValueError", "dimension 0: expected at most 2147483647, got -1");
@@ -138,9 +138,13 @@ void check_refusals(void) {
   wrong = x;
   wrong.byte_offset = 2;
   REFUSED("ValueError", "not aligned");
-  wrong = x;
-  wrong.strides = back;
-  REFUSED("ValueError", "contiguous copy");
+  wrong = y;
+  wrong.strides = nowhere;
+  arguments[1] = of_tensor(&x);
+  arguments[2] = of_tensor(&wrong);
+  REFUSED("ValueError", "argument 2 'y': the kernel writes it, but its elements may overlap");
+  arguments[1] = of_tensor(&wrong);
+  arguments[2] = of_tensor(&y);
   wrong = make(other + 99, FLOAT, 32, 1, n);
   REFUSED("ValueError", "argument 2 'y': it is written and overlaps argument 1 'x'");
   arguments[1] = of_int(0);

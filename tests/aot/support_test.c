@@ -154,7 +154,9 @@ static void make_thing(thing *made, const metate_argument_info *info) {
     tensor->bits = (uint8_t)(8 << draw(4));
   uint64_t count = 1, reach = 1;
   uint64_t bytes = tensor->bits / 8u ? tensor->bits / 8u : 1;
-  for (int32_t k = tensor->ndim; k-- > 0;) {
+  const int turned = draw(4) == 0; /* the first dimension is the innermost */
+  for (int32_t n = 0; n < tensor->ndim; ++n) {
+    const int32_t k = turned ? n : tensor->ndim - 1 - n;
     const int64_t own[2] = {info->rows, info->columns};
     int64_t fixed = info->kind == METATE_ARGUMENT_NDARRAY
                         ? (k < (int32_t)rank ? info->fixed[k] : -1)
@@ -173,6 +175,15 @@ static void make_thing(thing *made, const metate_argument_info *info) {
   made->data = aligned_alloc(64, (room + 63) / 64 * 64 + 64);
   memset(made->data, 0x5a, (room + 63) / 64 * 64 + 64);
   tensor->data = made->data;
+  for (int32_t k = 0; tensor->strides && k < tensor->ndim; ++k) {
+    if (draw(40) == 0)
+      made->strides[k] = 0; /* refused where it is written */
+    if (draw(8) || made->shape[k] == 0)
+      continue;
+    tensor->data =
+        (char *)tensor->data + (uint64_t)((made->shape[k] - 1) * made->strides[k]) * bytes;
+    made->strides[k] = -made->strides[k];
+  }
   if (info->kind == METATE_ARGUMENT_TREE && room >= levels_sparse_BYTES && draw(8))
     (draw(8) && room >= levels_sparse_BYTES ? levels_sparse_reset : levels_filled_reset)(made->data,
                                                                                          room);

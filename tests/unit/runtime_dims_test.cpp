@@ -129,6 +129,44 @@ TEST_F(DimsTest, PlansSayExactBytesAndTheMost) {
   EXPECT_FAILS(METATE_E_VERSION, metate_kernel_plan(kernel, nullptr, 0, &plan), "plan->pool_size");
 }
 
+TEST_F(DimsTest, ExtentsBeyond32Bits) {
+  const int64_t n = METATE_EXTENT_OF_DIM(0), large = int64_t(1) << 40;
+  ModuleSpec made;
+  made.name = "long";
+  made.kernels = {{"named", {arrayOf("x", 1, {n})}, 0, METATE_NONE, {}, {{"n", 8, large, 8, 1}}},
+                  {"open", {arrayOf("x", 1, {})}},
+                  {"long", {arrayOf("x", 1, {})}},
+                  {"fixed", {arrayOf("x", 1, {large})}}};
+  made.kernels[2].arguments[0].flags = METATE_ARGUMENT_LONG;
+  Bytes bytes = descriptor(made);
+  metate_module *opened = nullptr;
+  const metate_entry four[] = {remember, remember, remember, remember};
+  ASSERT_OK(metate_module_open_static(device, bytes.data(), bytes.size(), four, 4, &opened));
+  const int64_t everywhere = 0;
+  auto launchOf = [&](const char *name, int64_t extent) {
+    const metate_kernel *found = nullptr;
+    EXPECT_OK(metate_module_find_kernel(opened, name, &found));
+    metate_array array = arrays[0];
+    array.rank = 1;
+    array.shape = &extent;
+    array.strides = &everywhere; // one element is all of them
+    metate_argument argument = arguments[0];
+    argument.value.array = &array;
+    return metate_kernel_launch(found, &argument, 1);
+  };
+  for (const char *name : {"named", "long", "fixed"}) {
+    EXPECT_OK(launchOf(name, large));
+    EXPECT_EQ(seen[1].i, large);
+  }
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, launchOf("named", large + 8), "8 to 1099511627776");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, launchOf("named", large - 4), "a multiple of 8");
+  EXPECT_FAILS(METATE_E_OUT_OF_RANGE, launchOf("open", large), "at most 2147483647, got",
+               "default_ip=i64");
+  EXPECT_FAILS(METATE_E_OUT_OF_RANGE, launchOf("long", METATE_LARGEST_EXTENT + 1), "2^63 bytes");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, launchOf("fixed", large - 1), "expected 1099511627776");
+  ASSERT_OK(metate_module_close(opened));
+}
+
 TEST_F(DimsTest, DamagedDescriptorsAreRefused) {
   using Head = metate_descriptor *;
   auto dim = [](Head head, Bytes &bytes, uint32_t index) {
@@ -156,7 +194,7 @@ TEST_F(DimsTest, DamagedDescriptorsAreRefused) {
       {"reserved", [&](Head h, Bytes &b) { dim(h, b, 0)->reserved = 1; }},
       {"min", [&](Head h, Bytes &b) { dim(h, b, 0)->min = -8; }},
       {"max", [&](Head h, Bytes &b) { dim(h, b, 0)->max = 0; }},
-      {"large max", [&](Head h, Bytes &b) { dim(h, b, 0)->max = int64_t(1) << 31; }},
+      {"large max", [&](Head h, Bytes &b) { dim(h, b, 0)->max = int64_t(1) << 62; }},
       {"multiple", [&](Head h, Bytes &b) { dim(h, b, 0)->multiple = 0; }},
       {"large multiple", [&](Head h, Bytes &b) { dim(h, b, 0)->multiple = INT64_MAX; }},
       {"no multiple between", [&](Head h, Bytes &b) { dim(h, b, 0)->multiple = 100; }},

@@ -112,7 +112,7 @@ uint64_t largest(const Kernel &kernel, const metate_kernel_info &info,
       int64_t fixed = argument.fixed[k];
       if (fixed < -1)
         fixed = kernel.dims()[size_t(METATE_EXTENT_OF_DIM(fixed))].max;
-      if (fixed >= 0 && fixed < INT32_MAX)
+      if (fixed >= 0 && fixed != INT32_MAX)
         slots[argument.first_slot + 1 + k].i = fixed;
     }
   return metate_pool_bytes(&pool, slots.data());

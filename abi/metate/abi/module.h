@@ -149,7 +149,9 @@ enum {
 
 enum {
   METATE_ARGUMENT_CONTIGUOUS = 1u, /* an ndarray must be row-major without gaps */
-  METATE_ARGUMENT_RESULT = 2u      /* the kernel's return value */
+  METATE_ARGUMENT_RESULT = 2u,     /* the kernel's return value */
+  METATE_ARGUMENT_LONG =
+      4u /* an ndarray's extents of which `fixed` says nothing (-1) may be beyond 2^31 - 1 */
 };
 
 typedef struct metate_argument_info {
@@ -171,6 +173,14 @@ typedef struct metate_argument_info {
 } metate_argument_info;
 METATE_STATIC_ASSERT(sizeof(metate_argument_info) == 48 + 8 * METATE_MAX_RANK, "no padding");
 
+/* No extent is larger. */
+#define METATE_LARGEST_EXTENT (INT64_MAX / 2)
+
+/* What the kernel's code takes for a dimension whose `fixed` is -1. */
+static inline int64_t metate_largest_extent(const metate_argument_info *info) {
+  return info->flags & METATE_ARGUMENT_LONG ? METATE_LARGEST_EXTENT : INT32_MAX;
+}
+
 /* A required extent that is the kernel's dim `number`; the same turns it into the number again. */
 #define METATE_EXTENT_OF_DIM(number) (-2 - (int64_t)(number))
 
@@ -181,16 +191,22 @@ typedef struct metate_dim_info {
   uint32_t kernel; /* whose it is */
   uint32_t slot;   /* where the first extent stands that is this dim */
   uint32_t reserved;
-  int64_t min;      /* at least 0 */
-  int64_t max;      /* at least min; 2^31 - 1: as arrays are */
+  int64_t min; /* at least 0 */
+  int64_t
+      max; /* at least min, at most METATE_LARGEST_EXTENT; 2^31 - 1: nothing bounds it but the code's indices of 32 bits */
   int64_t multiple; /* 1 to 2^31 - 1: what the extent is a multiple of */
 } metate_dim_info;
 METATE_STATIC_ASSERT(sizeof(metate_dim_info) == 40, "metate_dim_info is 40 bytes");
 
 /* Is it one of the dim's extents? */
 static inline int metate_dim_holds(const metate_dim_info *dim, int64_t extent) {
-  return extent >= dim->min && extent <= dim->max &&
-         (uint32_t)extent % (uint32_t)dim->multiple == 0;
+  if (extent < dim->min || extent > dim->max)
+    return 0;
+#if UINTPTR_MAX > UINT32_MAX /* else no array is that large */
+  if (extent > UINT32_MAX)
+    return extent % dim->multiple == 0;
+#endif
+  return (uint32_t)extent % (uint32_t)dim->multiple == 0;
 }
 
 /* Machines a payload may be for. */

@@ -85,7 +85,7 @@ static inline void metate_largest_slots(const metate_kernel_info *kernel,
       int64_t fixed = arguments[i].fixed[k];
       if (fixed < -1) {
         int64_t max = dims[kernel->first_dim + METATE_EXTENT_OF_DIM(fixed)].max;
-        fixed = max < INT32_MAX ? max : -1;
+        fixed = max == INT32_MAX ? -1 : max;
       }
       if (fixed >= 0)
         slots[arguments[i].first_slot + 1 + k].i = fixed;

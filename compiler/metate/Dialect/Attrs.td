@@ -167,7 +167,7 @@ def Metate_DimAttr : AttrDef<Metate_Dialect, "Dim"> {
   let summary = "a named extent of a kernel's arrays and its bounds: `#metate.dim<\"n\", 1 to 4096 by 8>`";
   let description = [{
     All dimensions of a kernel's arrays that are one dim have one extent, from min to max, a multiple of `multiple`: launches check it.
-    Constraint (G6): 0 <= min <= max < 2^31, a multiple of at least 1 of which there is one between them, and a name of letters, digits and underscores.
+    Constraint (G6): 0 <= min <= max < 2^62, a multiple of at least 1 of which there is one between them, and a name of letters, digits and underscores.
   }];
   let parameters = (ins StringRefParameter<"name">:$name, "int64_t":$min, "int64_t":$max, DefaultValuedParameter<"int64_t", "1">:$multiple);
   let genVerifyDecl = 1;

@@ -83,7 +83,8 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << element.size() << " element dimensions";
   if ((access & ~int64_t(METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE |
                          METATE_ACCESS_SORT | METATE_ACCESS_BEFORE)) ||
-      (flags & ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT)))
+      (flags &
+       ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT | METATE_ARGUMENT_LONG)))
     return wrong("(G5)") << "unknown bits in access " << access << " or flags " << flags;
   if (shape && (!isArray || int64_t(shape.size() + element.size()) != rank ||
                 !llvm::all_of(shape, isExtent)))
@@ -97,10 +98,10 @@ LogicalResult DimAttr::verify(function_ref<InFlightDiagnostic()> emitError, Stri
   if (!isPlainName(name))
     return emitError() << "(G6) expected a dim's name of letters, digits and underscores, got '"
                        << name << "'";
-  if (min < 0 || max < min || max > INT32_MAX || multiple < 1 || multiple > INT32_MAX ||
+  if (min < 0 || max < min || max > METATE_LARGEST_EXTENT || multiple < 1 || multiple > INT32_MAX ||
       llvm::divideCeil(uint64_t(min), uint64_t(multiple)) * uint64_t(multiple) > uint64_t(max))
     return emitError() << "(G6) dim '" << name << "': expected bounds with a multiple of "
-                       << multiple << " between them, at most 2^31 - 1, got " << min << " to "
+                       << multiple << " between them, at most 2^62 - 1, got " << min << " to "
                        << max;
   return success();
 }

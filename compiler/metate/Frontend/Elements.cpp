@@ -202,5 +202,6 @@ KernelValue KernelBuilder::used(const KernelTree &tree, StringRef level) {
 
 KernelValue KernelBuilder::dimension(const KernelArray &array, unsigned axis) {
   Value extent = builder.createOrFold<memref::DimOp>(loc(), array.ir, int64_t(axis));
-  return fromIndex(extent, settings.defaultInteger);
+  bool isLong = array.longAxes >> axis & 1;
+  return fromIndex(extent, isLong ? METATE_I64 : settings.defaultInteger);
 }

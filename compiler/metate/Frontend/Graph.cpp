@@ -87,7 +87,7 @@ KernelArray KernelBuilder::intermediate(StringRef name, const DataType &element,
   auto made =
       IntermediateOp::create(builder, loc(), type, builder.getStringAttr(name),
                              builder.getArrayAttr(shape), values, IntegerAttr(), IntegerAttr());
-  return {made, element, unsigned(shape.size())};
+  return {made, element, unsigned(shape.size()), 0};
 }
 
 /// What users call the members of a tree, where a kernel says it and the graph does not.

@@ -90,15 +90,23 @@ KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element
   for (auto [k, extent] : llvm::enumerate(required))
     if (auto number = dyn_cast<IntegerAttr>(extent); number && number.getInt() >= 0)
       shape[k] = number.getInt();
+  uint32_t longAxes = 0;
+  for (auto [k, extent] : llvm::enumerate(required)) {
+    auto dim = dyn_cast<DimAttr>(extent);
+    longAxes |= uint32_t((dim ? dim.getMax() : cast<IntegerAttr>(extent).getInt()) > INT32_MAX)
+                << k;
+  }
   if (!required.empty())
     attributes.push_back(builder.getNamedAttr(mark::shape, builder.getArrayAttr(required)));
+  if (bitWidth(settings.defaultInteger) > 32) // the extents are numbers of that type
+    attributes.push_back(builder.getNamedAttr(mark::longExtents, builder.getUnitAttr()));
   shape.append(element.shape.begin(), element.shape.end());
   MemRefLayoutAttrInterface layout;
   if (!isContiguous && !shape.empty())
     layout = StridedLayoutAttr::get(context(), 0,
                                     SmallVector<int64_t>(shape.size(), ShapedType::kDynamic));
   auto type = MemRefType::get(shape, registerType(context(), element.scalar), layout);
-  return {addArgument(name, type, attributes), element, rank};
+  return {addArgument(name, type, attributes), element, rank, longAxes};
 }
 
 Attribute KernelBuilder::extent(int64_t number) { return builder.getI64IntegerAttr(number); }

@@ -30,11 +30,13 @@ struct KernelValue {
   explicit operator bool() const { return bool(ir); }
 };
 
-/// An ndarray argument: `rank` dimensions of elements.
+/// An ndarray argument: `rank` dimensions of elements. `longAxes`: a bit for each dimension whose extent may be beyond 2^31 - 1, which
+/// is an i64.
 struct KernelArray {
   mlir::Value ir;
   DataType element;
   unsigned rank = 0;
+  uint32_t longAxes = 0;
 };
 
 /// A tree argument.

@@ -299,9 +299,11 @@ void Writer::checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Functio
     require(CmpInst::ICMP_SLE, extent, dim.max);
     if (dim.multiple > 1)
       require(CmpInst::ICMP_EQ,
-              builder.CreateZExt(builder.CreateURem(builder.CreateTrunc(extent, i32),
-                                                    ConstantInt::get(i32, dim.multiple)),
-                                 i64),
+              dim.max > UINT32_MAX
+                  ? builder.CreateURem(extent, ConstantInt::get(i64, dim.multiple))
+                  : builder.CreateZExt(builder.CreateURem(builder.CreateTrunc(extent, i32),
+                                                          ConstantInt::get(i32, dim.multiple)),
+                                       i64),
               0);
   }
   if (kernel.dims.empty())

@@ -137,6 +137,23 @@ private:
   }
 };
 
+/// index_cast(%a + %b : i64) -> index_cast(%a) + index_cast(%b), of a sum that is nothing but an index: both have 64 bits. Kernels for
+/// long extents have such.
+template <typename Op> struct SameWidth : OpRewritePattern<arith::IndexCastOp> {
+  using OpRewritePattern<arith::IndexCastOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::IndexCastOp op, PatternRewriter &rewriter) const override {
+    auto arithmetic = op.getIn().getDefiningOp<Op>();
+    if (!op.getType().isIndex() || !arithmetic || !arithmetic.getType().isInteger(64) ||
+        !arithmetic->hasOneUse())
+      return failure();
+    auto widen = [&](Value value) {
+      return arith::IndexCastOp::create(rewriter, op.getLoc(), rewriter.getIndexType(), value);
+    };
+    rewriter.replaceOpWithNewOp<Op>(op, widen(arithmetic.getLhs()), widen(arithmetic.getRhs()));
+    return success();
+  }
+};
+
 /// `%a << 3` is `%a * 8`: sums and products are what coordinates are recognised by.
 struct ShiftIsProduct : OpRewritePattern<arith::ShLIOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -179,7 +196,8 @@ struct FoldIndexCasts : metate::impl::FoldIndexCastsBase<FoldIndexCasts> {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum, WidenArithmetic<arith::AddIOp>,
                  WidenArithmetic<arith::SubIOp>, WidenKnown<arith::AddIOp>,
-                 WidenKnown<arith::SubIOp>, WidenKnown<arith::MulIOp>>(&getContext());
+                 WidenKnown<arith::SubIOp>, WidenKnown<arith::MulIOp>, SameWidth<arith::AddIOp>,
+                 SameWidth<arith::SubIOp>, SameWidth<arith::MulIOp>>(&getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
     arith::AddIOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -38,6 +38,8 @@ static ArgumentAttr argumentOf(KernelOp kernel, unsigned number) {
   int64_t flags = array.getLayout().isIdentity() ? METATE_ARGUMENT_CONTIGUOUS : 0;
   if (kernel.getArgAttr(number, mark::result))
     flags |= METATE_ARGUMENT_RESULT;
+  if (kernel.getArgAttr(number, mark::longExtents))
+    flags |= METATE_ARGUMENT_LONG;
   return make("ndarray", array.getElementType(),
               element ? element.asArrayRef() : ArrayRef<int64_t>(), array.getRank(), flags);
 }

@@ -927,7 +927,7 @@ metate.kernel @exchanged(%a: memref<?xi32>, %x: i32, %y: i32) {
 
 // -----
 
-// expected-error @below {{(G6) dim 'n': expected bounds with a multiple of 8 between them, at most 2^31 - 1, got 9 to 15}}
+// expected-error @below {{(G6) dim 'n': expected bounds with a multiple of 8 between them, at most 2^62 - 1, got 9 to 15}}
 metate.kernel @k(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 9 to 15 by 8>]}) {
   metate.return
 }

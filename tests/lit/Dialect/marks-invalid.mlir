@@ -45,6 +45,18 @@ func.func private @elementPlace() attributes {metate.element = array<i64: 1>}
 
 // -----
 
+// expected-error @below {{(M3) expected 'metate.long' to be a UnitAttr, got 1 : i32}}
+metate.kernel @longType(%x: f32 {metate.long = 1 : i32}) {
+  metate.return
+}
+
+// -----
+
+// expected-error @below {{(M2) expected 'metate.long' on a kernel's arguments, got it on 'func.func'}}
+func.func private @longPlace() attributes {metate.long}
+
+// -----
+
 // expected-error @below {{(M3) expected 'metate.result' to be a UnitAttr, got 1 : i32}}
 metate.kernel @resultType(%x: f32 {metate.result = 1 : i32}) {
   metate.return

@@ -145,3 +145,42 @@ metate.kernel @around(%x: memref<?xf32>, %a: f32) {
   }
   metate.return
 }
+
+// Indices of long arrays: what has 64 bits is the same number as an index.
+// CHECK-LABEL: metate.kernel @long
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK-NEXT: %[[ROW:.*]] = arith.muli %[[I]], %{{.*}} : index
+// CHECK-NEXT: %[[AT:.*]] = arith.addi %[[ROW]], %{{.*}} : index
+// CHECK-NEXT: memref.store %{{.*}}, %{{.*}}[%[[AT]]]
+metate.kernel @long(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 0 to 8589934592>]}, %a: f32) {
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : i64
+  %one = arith.constant 1 : i64
+  %n = memref.dim %x, %zero : memref<?xf32>
+  metate.range (%i) = (%zero) to (%n) {
+    %i64 = arith.index_cast %i : index to i64
+    %row = arith.muli %i64, %two : i64
+    %next = arith.addi %row, %one : i64
+    %at = arith.index_cast %next : i64 to index
+    memref.store %a, %x[%at] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// The lower half of a long extent is another number.
+// CHECK-LABEL: metate.kernel @lost
+// CHECK: arith.trunci %{{.*}} : i64 to i32
+// CHECK: arith.index_cast %{{.*}} : i32 to index
+metate.kernel @lost(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 0 to 8589934592>]}, %a: f32) {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %n64 = arith.index_cast %n : index to i64
+  %n32 = arith.trunci %n64 : i64 to i32
+  %end = arith.index_cast %n32 : i32 to index
+  metate.range (%i) = (%zero) to (%end) {
+    memref.store %a, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}

@@ -1,9 +1,9 @@
-/* Do two packed arguments overlap? As runtime/kernel/alias.cpp answers it, over slots: their strides are
- * not negative and nested, which Packed.c has checked. */
+/* Do two packed arguments overlap? As runtime/kernel/alias.cpp answers it, over slots. Nothing wraps, which Packed.c has checked. */
 #ifndef METATE_MODULE_SUPPORT_ALIAS_H
 #define METATE_MODULE_SUPPORT_ALIAS_H
 
 #include "metate/Module/Support/Numbers.h"
+#include "metate/Module/Support/Strides.h"
 #include "metate/Module/Support/Support.h"
 
 typedef struct extent {
@@ -16,16 +16,22 @@ static inline extent extent_of(const metate_argument_info *info, const metate_sl
     result.begin = own[0].u;
     result.end = own[0].u + ((const metate_tree_header *)own[0].p)->bytes;
   } else if (info->kind == METATE_ARGUMENT_NDARRAY) {
-    uint64_t last = 0;
-    for (uint32_t k = 0; k < info->rank; ++k) {
+    span reach;
+    for (uint32_t k = 0; k < info->rank; ++k)
       if (own[1 + k].u == 0)
         return result;
-      last += (own[1 + k].u - 1) * own[1 + info->rank + k].u;
-    }
-    result.begin = own[0].u;
-    result.end = own[0].u + (last + 1) * (number_of(info->dtype)->bits / 8u);
+    span_of(info->rank, &own[1].i, &own[1 + info->rank].i, &reach);
+    int64_t bytes = number_of(info->dtype)->bits / 8;
+    result.begin = own[0].u + (uint64_t)(reach.below * bytes);
+    result.end = own[0].u + (uint64_t)((reach.above + 1) * bytes);
   }
   return result;
+}
+
+/* Bytes from one element to the next along a dimension, either way. */
+static inline uint64_t step_of(const metate_argument_info *info, const metate_slot *own,
+                               uint32_t k) {
+  return magnitude(own[1 + info->rank + k].i) * (number_of(info->dtype)->bits / 8u);
 }
 
 /* Bytes that an array has in each period of memory; 0 where they leave their period. */
@@ -33,7 +39,7 @@ static inline uint64_t run_in(const metate_argument_info *info, const metate_slo
                               uint64_t period, uint64_t at) {
   uint64_t bytes = number_of(info->dtype)->bits / 8u, run = bytes;
   for (uint32_t k = 0; k < info->rank; ++k) {
-    uint64_t step = own[1 + info->rank + k].u * bytes, reach;
+    uint64_t step = step_of(info, own, k), reach;
     if (own[1 + k].u < 2 || step % period == 0)
       continue;
     if (metate_times(own[1 + k].u - 1, step, &reach) || metate_plus(run, reach, &run))
@@ -47,15 +53,16 @@ static inline int are_interleaved(const metate_argument_info *one, const metate_
                                   const metate_argument_info *other, const metate_slot *others) {
   if (one->kind != METATE_ARGUMENT_NDARRAY || other->kind != METATE_ARGUMENT_NDARRAY)
     return 0;
-  uint64_t lowest = own[0].u < others[0].u ? own[0].u : others[0].u;
+  uint64_t begin = extent_of(one, own).begin, beside = extent_of(other, others).begin;
+  uint64_t lowest = begin < beside ? begin : beside;
   for (int turn = 0; turn < 2; ++turn) {
     const metate_argument_info *info = turn ? other : one;
     const metate_slot *slots = turn ? others : own;
     for (uint32_t k = 0; k < info->rank; ++k) {
-      uint64_t period = slots[1 + info->rank + k].u * (number_of(info->dtype)->bits / 8u);
+      uint64_t period = step_of(info, slots, k);
       if (slots[1 + k].u < 2 || period == 0)
         continue;
-      uint64_t first = (own[0].u - lowest) % period, second = (others[0].u - lowest) % period;
+      uint64_t first = (begin - lowest) % period, second = (beside - lowest) % period;
       uint64_t run = run_in(one, own, period, first), next = run_in(other, others, period, second);
       if (run && next && (first + run <= second || second + next <= first))
         return 1;

@@ -1,10 +1,10 @@
 /* Kernels called by tvm-ffi's convention: every argument is checked against the descriptor and
  * packed, the entry is called without an executor and a print sink, and what goes wrong becomes an
- * error of tvm-ffi. The checks are those of libmetate's launch (runtime/kernel/arguments.cpp), which
- * also takes strides in any order and direction; here they fall from dimension to dimension. */
+ * error of tvm-ffi. The checks are those of libmetate's launch (runtime/kernel/arguments.cpp). */
 #include "metate/Module/Support/Alias.h"
 #include "metate/Module/Support/Call.h"
 #include "metate/Module/Support/Pools.h"
+#include "metate/Module/Support/Strides.h"
 
 static int32_t pack_scalar(const call *at, uint32_t index, const metate_ffi_any *value) {
   const metate_argument_info *info = &at->infos[index];
@@ -50,13 +50,14 @@ static int32_t check_tensor(const call *at, uint32_t index, const metate_ffi_any
   int empty = 0, wraps = 0;
   for (uint32_t k = 0; k < rank; ++k) {
     int64_t extent = tensor->shape[k];
-    if (extent < 0 || extent > INT32_MAX || (fixed[k] >= 0 && extent != fixed[k])) {
+    if (extent < 0 || (fixed[k] == -1 && extent > metate_largest_extent(info)) ||
+        (fixed[k] >= 0 && extent != fixed[k])) {
       text message = {.used = 0};
       put_where(&message, at, index);
       put(&message, "dimension ");
       put_unsigned(&message, k);
       put(&message, fixed[k] >= 0 ? ": expected " : ": expected at most ");
-      put_signed(&message, fixed[k] >= 0 ? fixed[k] : INT32_MAX);
+      put_signed(&message, fixed[k] >= 0 ? fixed[k] : metate_largest_extent(info));
       put(&message, ", got ");
       put_signed(&message, extent);
       return raise_error("ValueError", &message);
@@ -71,24 +72,6 @@ static int32_t check_tensor(const call *at, uint32_t index, const metate_ffi_any
   if ((uintptr_t)start_of(tensor) % (type->bits / 8u))
     return fail_value(at, index, "its data is not aligned to the size of its elements");
   return 0;
-}
-
-/* Can two indices lead to one element, or an index out of the address space? Iterations own the
- * elements they index, so dimensions must step over all that the later ones reach. */
-static int nests(uint32_t rank, const int64_t *shape, const int64_t *strides) {
-  uint64_t reach = 1;
-  for (uint32_t k = rank; k-- > 0;) {
-    if (shape[k] == 0)
-      return 1;
-    if (shape[k] == 1)
-      continue;
-    uint64_t step;
-    if (strides[k] < (int64_t)reach ||
-        metate_times((uint64_t)shape[k] - 1, (uint64_t)strides[k], &step) ||
-        metate_plus(reach, step, &reach) || reach > INT64_MAX / 16)
-      return 0;
-  }
-  return 1;
 }
 
 /* An extent that is a dim's: within its bounds, and what it is where the dim stands first. */
@@ -146,10 +129,14 @@ static int32_t pack_array(const call *at, uint32_t index, const metate_ffi_any *
       return -1;
   if (gaps && (info->flags & METATE_ARGUMENT_CONTIGUOUS))
     return fail_value(at, index, "expected row-major strides without gaps: pass a contiguous copy");
-  if (gaps && !nests(info->rank, &slots[1].i, &slots[1 + info->rank].i))
+  const int64_t *shape = &slots[1].i, *strides = shape + info->rank;
+  if (tensor->strides &&
+      leads_outside(info->rank, shape, strides, number_of(info->dtype)->bits / 8, slots[0].u))
     return fail_value(at, index,
-                      "expected strides that fall from dimension to dimension, each beyond what "
-                      "the later ones reach: pass a contiguous copy");
+                      "its strides lead outside the address space: expected strides in elements");
+  if (gaps && (info->access & METATE_ACCESS_WRITE) && may_repeat(info->rank, shape, strides))
+    return fail_value(at, index,
+                      "the kernel writes it, but its elements may overlap each other: pass a copy");
   return 0;
 }
 
