@@ -71,9 +71,7 @@ void launchAll(const metate_module *module, uint32_t count, test::Random &random
     if (!arguments.fill(kernel, about, random))
       continue;
     Probe probe(kernel, about, arguments);
-    bool isLarge = false;
-    for (const metate_planned_pool &pool : planOf(kernel, arguments.list))
-      isLarge |= pool.bytes > Host::mostBytes || pool.align > Host::mostAlign;
+    bool isLarge = asksForMuch(planOf(kernel, arguments.list));
     metate_status status =
         metate_kernel_launch(kernel, arguments.list.data(), about.argument_count);
     if (status == METATE_E_OUT_OF_MEMORY && isLarge)

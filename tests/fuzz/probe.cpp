@@ -37,6 +37,12 @@ std::vector<metate_planned_pool> planOf(const metate_kernel *kernel,
   return pools;
 }
 
+bool asksForMuch(const std::vector<metate_planned_pool> &pools) {
+  return std::any_of(pools.begin(), pools.end(), [](const metate_planned_pool &pool) {
+    return pool.bytes > Host::mostBytes || pool.align > Host::mostAlign;
+  });
+}
+
 void touch(void *memory, uint64_t bytes, bool write) {
   auto *at = static_cast<volatile uint8_t *>(memory);
   for (uint64_t i = 0; i < bytes; ++i) {
@@ -197,6 +203,11 @@ Probe::Probe(const metate_kernel *kernel, const metate_kernel_description &about
              const Arguments &arguments)
     : kernel(kernel), about(about), arguments(arguments) {
   current = this;
+  auto plan = metate::sized<metate_plan>();
+  isPlanned = metate_kernel_plan(kernel, arguments.list.data(), uint32_t(arguments.list.size()),
+                                 &plan) == METATE_OK;
+  if (isPlanned)
+    planned = planOf(kernel, arguments.list);
 }
 
 Probe::~Probe() { current = nullptr; }
@@ -244,7 +255,8 @@ int32_t Probe::run(const metate_slot *slots, void *const *pools, const metate_ho
   ++runs;
   if (!host || host->struct_size != sizeof *host || !host->failure)
     finding("a kernel without its host's hooks");
-  std::vector<metate_planned_pool> planned = planOf(kernel, arguments.list);
+  if (!isPlanned)
+    finding("a kernel ran whose plan was refused");
   if (!planned.empty() && !pools)
     finding("a kernel with %zu pools got none", planned.size());
   for (size_t i = 0; i < planned.size(); ++i) {

@@ -15,6 +15,8 @@ constexpr uint32_t probeEntries = 64;
 /// What the kernel plans for these arguments.
 std::vector<metate_planned_pool> planOf(const metate_kernel *kernel,
                                         const std::vector<metate_argument> &arguments);
+// Is one of them more than the harness's allocator gives?
+bool asksForMuch(const std::vector<metate_planned_pool> &pools);
 
 extern const metate_entry probeEntry[probeEntries];
 
@@ -80,6 +82,8 @@ private:
   const metate_kernel *kernel;
   const metate_kernel_description about;
   const Arguments &arguments;
+  bool isPlanned = false; // before the launch: a tree that is to be sorted is busy in it
+  std::vector<metate_planned_pool> planned;
   uint32_t runs = 0;
   test::Random *dice = nullptr;
   metate_failure failure{};

@@ -1,4 +1,5 @@
-// Runs a fuzz target over files, without libFuzzer: corpora and past crashes in the normal tests.
+// Runs a fuzz target over files, without libFuzzer: corpora and past crashes in the normal tests. `random:COUNT:BYTES` in a file's
+// place: so many inputs of at most so many bytes, the same in every run; for targets whose every input means something.
 // A finding aborts the process; a folder without a file, or a file that cannot be read, fails.
 #include "harness.h"
 
@@ -23,15 +24,33 @@ static std::vector<fs::path> filesIn(const fs::path &place) {
   return files;
 }
 
+static size_t runRandom(const char *word) {
+  unsigned count = 0, most = 0;
+  if (std::sscanf(word, "random:%u:%u", &count, &most) != 2)
+    return 0;
+  metate::test::Random random(1);
+  for (unsigned n = 0; n < count; ++n) {
+    std::vector<uint8_t> bytes(random.below(most + 1));
+    for (uint8_t &byte : bytes)
+      byte = uint8_t(random.bits());
+    LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  }
+  return count;
+}
+
 int main(int count, char **words) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: %s FILE_OR_FOLDER...\n", words[0]);
+    std::fprintf(stderr, "usage: %s FILE_OR_FOLDER_OR_random:COUNT:BYTES...\n", words[0]);
     return 2;
   }
   if (LLVMFuzzerInitialize)
     LLVMFuzzerInitialize(&count, &words);
   size_t inputs = 0;
   for (int i = 1; i < count; ++i) {
+    if (size_t done = runRandom(words[i])) {
+      inputs += done;
+      continue;
+    }
     std::vector<fs::path> files = filesIn(words[i]);
     if (files.empty()) {
       std::fprintf(stderr, "%s: %s holds no file\n", words[0], words[i]);
