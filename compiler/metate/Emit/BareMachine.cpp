@@ -1,6 +1,8 @@
 //===- BareMachine.cpp - code for machines without a system -----*- C++ -*-===//
 #include "metate/Emit/BareMachine.h"
 
+#include "metate/Mutants/Mutants.h"
+
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -9,6 +11,7 @@
 #include "llvm/Transforms/Scalar/LowerAtomicPass.h"
 
 using namespace llvm;
+using namespace metate;
 
 void metate::makePlain(Module &module) {
   FunctionAnalysisManager none;
@@ -22,7 +25,7 @@ static Value *extreme(IRBuilder<> &builder, Value *one, Value *other, bool isLar
       isLargest ? builder.CreateFCmpOGT(one, other) : builder.CreateFCmpOLT(one, other);
   Value *isNumber = builder.CreateFCmpORD(one, one), *isOther = builder.CreateFCmpUNO(other, other);
   Value *better = builder.CreateSelect(builder.CreateOr(isBetter, isOther), one, other);
-  return builder.CreateSelect(isNumber, better, other);
+  return builder.CreateSelect(isNumber, better, isMutant(Mutant::BareExtremeIsNaN) ? one : other);
 }
 
 void metate::expandExtremes(Module &module) {

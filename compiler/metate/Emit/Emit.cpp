@@ -286,7 +286,7 @@ struct Compilation {
     if (Error error = linkTreeProtocol(*module, options.treeProtocol, given))
       return error;
     bool isBare = architectureOf(machine->getTargetTriple())->isBare();
-    setLinkage(*module, exported, /*hasUnwinder=*/!isBare);
+    setLinkage(*module, exported, /*hasUnwinder=*/!isBare || isMutant(Mutant::BareUnwindTables));
     if (isBare)
       makePlain(*module);
     if (isMutant(Mutant::FastFloats))

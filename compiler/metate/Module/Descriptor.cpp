@@ -12,6 +12,7 @@
 #include "metate/Layout/TypeBlob.h"
 #include "metate/Module/Hash.h"
 #include "metate/Module/Module.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/kernel.h"
 #include "metate/abi/pool.h"
 #include "metate/abi/tree.h"
@@ -204,9 +205,10 @@ Error DescriptorBuilder::addDims(InterfaceOp op, metate_kernel_info &kernel) {
       auto [at, isNew] = numbers.try_emplace(dim.getName(), uint32_t(dims.size() - first));
       argument.fixed[k] = METATE_EXTENT_OF_DIM(at->second);
       if (isNew)
-        dims.push_back({strings.add(dim.getName()), uint32_t(kernels.size()),
-                        argument.first_slot + 1 + uint32_t(k), 0, dim.getMin(), dim.getMax(),
-                        dim.getMultiple()});
+        dims.push_back(
+            {strings.add(dim.getName()), uint32_t(kernels.size()),
+             argument.first_slot + 1 + (isMutant(Mutant::DimSlotOfFirstAxis) ? 0 : uint32_t(k)), 0,
+             dim.getMin(), dim.getMax(), dim.getMultiple()});
     }
   }
   kernel.first_dim = dims.size() > first ? uint32_t(first) : 0;
@@ -225,7 +227,8 @@ uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument
     key.append(reinterpret_cast<const char *>(&copy), sizeof copy);
     if (ArrayAttr shape = cast<ArgumentAttr>(attribute).getShape())
       for (Attribute extent : shape)
-        if (auto dim = dyn_cast<DimAttr>(extent)) {
+        if (auto dim = dyn_cast<DimAttr>(extent);
+            dim && !isMutant(Mutant::SignatureWithoutBounds)) {
           const int64_t bounds[] = {dim.getMin(), dim.getMax(), dim.getMultiple()};
           key.append(reinterpret_cast<const char *>(bounds), sizeof bounds);
         }

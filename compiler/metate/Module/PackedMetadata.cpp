@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Module/Static.h"
 
+#include "metate/Mutants/Mutants.h"
+
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -70,7 +72,7 @@ static Object described(const StaticModule &module, const metate_argument_info &
 
 std::string metate::packedMetadata(const StaticModule &module, const StaticKernel &kernel) {
   // As Support/Packed.c takes arguments and gives a result.
-  bool returns = kernel.returnsScalar();
+  bool returns = kernel.returnsScalar() && !isMutant(Mutant::PackedResultIsArgument);
   Array types, arguments;
   for (const metate_argument_info &info : kernel.arguments.drop_back(returns)) {
     types.push_back(schemaOf(info));

@@ -10,6 +10,7 @@
 #include "metate/Emit/SourceType.h"
 #include "metate/Module/Static.h"
 #include "metate/Module/SupportSource.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "metate/abi/kernel.h"
 #include "metate/abi/library.h"
@@ -269,7 +270,8 @@ void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *fu
     builder.CreateStore(value, slot(builder, slots, info.first_slot));
     Value *dense = ConstantInt::get(i64, 1);
     for (uint32_t k = info.kind == METATE_ARGUMENT_NDARRAY ? info.rank : 0; k-- > 0;) {
-      builder.CreateStore(extents[parameter.argument][k],
+      unsigned from = isMutant(Mutant::DirectExtentsReversed) ? info.rank - 1 - k : k;
+      builder.CreateStore(extents[parameter.argument][from],
                           slot(builder, slots, info.first_slot + 1 + k));
       Value *stride = strides[parameter.argument][k];
       builder.CreateStore(stride ? stride : dense,
@@ -296,7 +298,8 @@ void Writer::checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Functio
     const metate_dim_info &dim = kernel.dims[METATE_EXTENT_OF_DIM(parameter.required)];
     Value *extent = function->getArg(number);
     require(CmpInst::ICMP_SGE, extent, dim.min);
-    require(CmpInst::ICMP_SLE, extent, dim.max);
+    if (!isMutant(Mutant::DirectMaximumUnchecked))
+      require(CmpInst::ICMP_SLE, extent, dim.max);
     if (dim.multiple > 1)
       require(CmpInst::ICMP_EQ,
               dim.max > UINT32_MAX

@@ -7,6 +7,7 @@
 #include "metate/Module/Static.h"
 
 #include "metate/Emit/Externals.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/kernel.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -253,7 +254,8 @@ static void writeDims(llvm::raw_ostream &out, const StaticModule &module,
     std::string name = module.text(dim.name).str(), prefix = kernel.direct + "_" + name;
     out << "/* " << name << ": what '" << module.text(kernel.info->name)
         << "' takes as an extent; it returns 2 for any other. */\n#define " << prefix << "_MIN "
-        << dim.min << "\n#define " << prefix << "_MAX " << dim.max << "\n#define " << prefix
+        << dim.min << "\n#define " << prefix << "_MAX "
+        << (isMutant(Mutant::HeaderMaximumIsLeast) ? dim.min : dim.max) << "\n#define " << prefix
         << "_MULTIPLE " << dim.multiple << "\n";
   }
 }

@@ -13,6 +13,7 @@
 #include "metate/Module/Hash.h"
 #include "metate/Module/Module.h"
 #include "metate/Module/Static.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/library.h"
 
 #include "llvm/Object/ArchiveWriter.h"
@@ -100,7 +101,7 @@ static Expected<std::string> sealLibrary(std::string bytes, const StaticModule &
     metate_library record = {};
     record.magic = METATE_LIBRARY_MAGIC;
     record.abi_version = METATE_ABI_VERSION;
-    record.bytes = bytes.size();
+    record.bytes = bytes.size() - (isMutant(Mutant::LibraryOneByteShort) ? 1 : 0);
     record.descriptor_bytes = description.descriptor.size();
     std::memcpy(bytes.data() + offset, &record, sizeof record);
     sealWithHash(bytes, offset + offsetof(metate_library, hash));
@@ -169,7 +170,8 @@ static Expected<StaticCarrier> packForm(ModuleOp module, const TargetRegistry &t
       return target.takeError();
     isBare &= (*target)->isBare();
   }
-  uint32_t workers = isBare ? 1 : METATE_DEFAULT_WORKERS;
+  uint32_t workers =
+      isBare && !isMutant(Mutant::BareTreesOfManyWorkers) ? 1 : METATE_DEFAULT_WORKERS;
   std::set<std::string> needs;
   for (auto [number, payload] : llvm::enumerate(module.getOps<PayloadOp>())) {
     Expected<TargetPtr> target = targets.targetOf(payload);

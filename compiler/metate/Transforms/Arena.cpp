@@ -1,6 +1,8 @@
 //===- Arena.cpp - places of blocks that live for some steps ----*- C++ -*-===//
 #include "metate/Transforms/Arena.h"
 
+#include "metate/Mutants/Mutants.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -10,6 +12,8 @@
 using namespace metate;
 
 void Arena::add(uint64_t bytes, unsigned begin, unsigned end) {
+  if (isMutant(Mutant::ArenaLastStepFree) && end > begin)
+    --end;
   blocks.push_back({llvm::alignTo(bytes, align), begin, end});
 }
 
@@ -21,12 +25,12 @@ uint64_t Arena::place(llvm::ArrayRef<unsigned> order, std::vector<uint64_t> &off
     for (unsigned other : placed) {
       if (!blocks[other].meets(blocks[number]))
         continue;
-      if (at + blocks[number].bytes <= offsets[other])
+      if (at + (isMutant(Mutant::ArenaGapTooSmall) ? 1 : blocks[number].bytes) <= offsets[other])
         break;
       at = std::max(at, offsets[other] + blocks[other].bytes);
     }
     offsets[number] = at;
-    total = std::max(total, at + blocks[number].bytes);
+    total = std::max(isMutant(Mutant::ArenaEndOfLast) ? 0 : total, at + blocks[number].bytes);
     placed.insert(
         llvm::upper_bound(placed, number,
                           [&](unsigned a, unsigned b) { return offsets[a] < offsets[b]; }),

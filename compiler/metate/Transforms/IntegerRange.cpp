@@ -1,6 +1,7 @@
 //===- IntegerRange.cpp - least and greatest value of an integer -*- C++ -*-===//
 #include "metate/Transforms/IntegerRange.h"
 #include "metate/Dialect/Metate.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -69,7 +70,8 @@ static ConstantIntRanges rangeOf(Value value, KnownRanges &known) {
   } else if (auto variable = rangeOfVariable(value, known)) {
     range = *variable;
   } else if (DimAttr dim = dimOf(value)) {
-    range = ConstantIntRanges::fromSigned(APInt(width, dim.getMin()), APInt(width, dim.getMax()));
+    int64_t most = isMutant(Mutant::DimRangeOfLeast) ? dim.getMin() : dim.getMax();
+    range = ConstantIntRanges::fromSigned(APInt(width, dim.getMin()), APInt(width, most));
   } else if (Operation *op = value.getDefiningOp();
              op &&
              llvm::all_of(op->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); })) {

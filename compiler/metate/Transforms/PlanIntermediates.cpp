@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Graph.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Arena.h"
 #include "metate/Transforms/Passes.h"
@@ -97,7 +98,7 @@ private:
       Operation *loop = nullptr; // the outermost one around it
       for (Operation *parent = user->getParentOp(); parent != graph; parent = parent->getParentOp())
         loop = isa<scf::ForOp>(parent) ? parent : loop;
-      if (loop)
+      if (loop && !isMutant(Mutant::LoopLifeForgotten))
         loop->walk(cover);
     }
     return {begin, end};

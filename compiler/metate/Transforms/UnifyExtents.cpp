@@ -1,4 +1,5 @@
 //===- UnifyExtents.cpp - extents with one name are one value ---*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,7 +23,7 @@ struct UnifyExtents : metate::impl::UnifyExtentsBase<UnifyExtents> {
     for (unsigned k = 0; k < kernel.getArgumentTypes().size(); ++k)
       if (auto shape = kernel.getArgAttrOfType<ArrayAttr>(k, mark::shape))
         for (auto [axis, extent] : llvm::enumerate(shape))
-          first.try_emplace(extent, k, int64_t(axis));
+          first.try_emplace(extent, k, isMutant(Mutant::UnifiedFirstAxis) ? 0 : int64_t(axis));
     if (first.empty())
       return;
     kernel.walk([&](memref::DimOp op) {
