@@ -382,10 +382,10 @@ typedef struct metate_kernel_description {
   uint32_t struct_size;
   uint32_t argument_count; /* the result included */
   uint32_t slot_count;
-  uint32_t flags; /* METATE_KERNEL_* */
-  uint32_t task_count;
-  uint32_t line;      /* of the definition; 0 = unknown */
-  uint32_t dim_count; /* see metate_kernel_dim_info */
+  uint32_t flags;      /* METATE_KERNEL_* */
+  uint32_t task_count; /* of the variant that has most */
+  uint32_t line;       /* of the definition; 0 = unknown */
+  uint32_t dim_count;  /* see metate_kernel_dim_info */
   uint32_t reserved;
   uint64_t signature; /* guards metate_kernel_direct */
   const char *name;

@@ -283,6 +283,79 @@ def test_pools_that_differ_are_each_variants_own(tmp_path):
         metate_run("run", merged, *words, f"--expect=y={wanted}")
 
 
+n = mt.Dim("n", min=1, max=4096, multiple=4)
+named = mt.types.ndarray(mt.f32, shape=(n,))
+
+
+@mt.kernel
+def squares(x: named, y: named):
+    for i in range(x.shape[0]):
+        y[i] = x[i] * x[i]
+
+
+def fourth_powers():
+    g = mt.graph.GraphBuilder()
+    x, y = (mt.graph.Arg(mt.graph.ArgKind.NDARRAY, name, mt.f32, shape=(n,)) for name in "xy")
+    between = g.intermediate("between", mt.f32, (n,))
+    g.dispatch(squares, x, between)
+    g.dispatch(squares, between, y)
+    return g.compile("fourth")
+
+
+def placed(targets, memory="sram"):
+    place = {"place": {"intermediates": memory}} if memory else {}
+    return mt.aot.Module(targets=targets, name="m").add_kernel(squares).add_graph("fourth", fourth_powers(), **place)
+
+
+def test_named_extents_and_places_are_merged(tmp_path):
+    whole = placed(TARGETS).save(tmp_path / "whole.metate")
+    single = [placed([target]).save(tmp_path / f"{target}.metate") for target in TARGETS]
+    merged = tmp_path / "merged.metate"
+    metate_run("merge", *single, "-o", merged)
+    assert merged.read_bytes() == whole.read_bytes()
+    loaded = mt.aot.load(merged)
+    x, y = np.arange(8, dtype="f4"), np.zeros(8, "f4")
+    loaded.fourth(x, y)
+    assert (y == x**4).all() and loaded.fourth.plan(x, y).pools[0].memory == "sram"
+    with pytest.raises(ValueError, match="multiple of 4"):
+        loaded.squares(x[:6].copy(), y[:6].copy())
+
+
+def test_pools_of_other_places_are_each_variants_own(tmp_path):
+    pair = [
+        placed([target], memory).save(tmp_path / f"{target}.metate")
+        for target, memory in zip(TARGETS, ("sram", ""), strict=False)
+    ]
+    metate_run("merge", *pair, "-o", tmp_path / "merged.metate")
+    pools = [line for line in metate_run("inspect", tmp_path / "merged.metate").splitlines() if " pool " in line]
+    assert len(pools) == 2 and "in sram" in pools[0] and "sram" not in pools[1]
+
+
+def test_kernels_of_other_numbers_of_tasks_are_merged(tmp_path):
+    """A machine cuts a kernel into the tasks that suit it: a histogram is one for a GPU, and several for a CPU."""
+    targets = ("native", "cuda:sm_80")
+    whole = module(histogram, targets=targets).save(tmp_path / "whole.metate")
+    single = [module(histogram, targets=[target]).save(tmp_path / f"{number}.metate") for number, target in enumerate(targets)]
+    tasks = [json.loads(metate_run("inspect", one, "--json"))["kernels"][0]["tasks"] for one in (*single, whole)]
+    assert tasks[0] != tasks[1] and tasks[2] == max(tasks)
+    for order in (single, single[::-1]):
+        metate_run("merge", *order, "-o", tmp_path / "merged.metate")
+        words = ("histogram", "x=iota:[4]", "h=zeros:[4]", "--expect=h=1")
+        metate_run("run", tmp_path / "merged.metate", *words)
+    metate_run("merge", *single, "-o", tmp_path / "merged.metate")
+    assert (tmp_path / "merged.metate").read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("emit", "kind"),
+    [("so", "a shared object"), ("o", "an object for a linker"), ("a", "a static library"), ("c", "C source")],
+)  # fmt: skip
+def test_files_of_one_machine_are_not_merged(file, tmp_path, emit, kind):
+    other = module(axpy).save(tmp_path / f"one.{emit}")
+    said = metate_run("merge", file, other, "-o", tmp_path / "c.metate", status=1)
+    assert f"merge: {other}: expected .metate files, got {kind}, which has the code of one machine: save the module as" in said
+
+
 def test_merged_modules_run(tmp_path):
     parts = [
         module(axpy, targets=[target]).save(tmp_path / f"{number}.metate")

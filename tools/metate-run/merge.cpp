@@ -103,7 +103,7 @@ private:
                quoted(a.text(a.types()[i].name)) + " on");
   }
 
-  // Signatures say names and arguments; flags and tasks are the code's.
+  // Signatures say names, arguments and what extents with names may be; flags are the code's.
   void compareKernels() const {
     std::map<std::string, const metate_kernel_info *> others;
     for (uint32_t i = 0; i < b.header().kernels.count; ++i)
@@ -116,8 +116,7 @@ private:
         refuse("only the first one has the kernel " + quoted(name));
       if (kernel.signature != other->second->signature)
         refuse("the arguments of the kernel " + quoted(name) + " differ");
-      if (kernel.flags != other->second->flags || kernel.task_count != other->second->task_count ||
-          kernel.source != other->second->source)
+      if (kernel.flags != other->second->flags || kernel.source != other->second->source)
         refuse("the kernel " + quoted(name) +
                " was compiled with other options, or of another source");
     }
@@ -160,6 +159,8 @@ public:
     for (uint32_t i = 0; i < head.kernels.count; ++i) {
       metate_kernel_info kernel = first.kernels()[i];
       kernel.name = add(first.text(kernel.name));
+      for (const Part &part : parts)
+        kernel.task_count = std::max(kernel.task_count, part.descriptor().kernels()[i].task_count);
       addPools(i, kernel);
       const metate_argument_info *given = first.arguments() + kernel.first_argument;
       kernel.first_argument = uint32_t(arguments.size());
@@ -168,6 +169,7 @@ public:
         argument.name = add(first.text(argument.name));
         arguments.push_back(argument);
       }
+      addDims(i);
       if (kernel.source != METATE_NONE)
         addText(texts[kernel.source], kernel.source);
       kernels.push_back(kernel);
@@ -197,6 +199,8 @@ private:
   std::vector<metate_argument_info> arguments;
   std::vector<metate_variant_info> variants;
   std::vector<metate_pool_info> pools;
+  std::vector<metate_dim_info> dims;
+  std::vector<metate_place_info> places;
 
   // One more than the string's place among the strings; 0: none.
   uint32_t add(const std::string &text) {
@@ -230,7 +234,35 @@ private:
                          const metate_pool_info &right) {
     return !std::strcmp(a.text(left.name), b.text(right.name)) && left.kind == right.kind &&
            left.align == right.align && left.bytes == right.bytes && left.scale == right.scale &&
-           !std::memcmp(left.factors, right.factors, sizeof left.factors);
+           !std::memcmp(left.factors, right.factors, sizeof left.factors) &&
+           !std::strcmp(memoryOf(a, left), memoryOf(b, right));
+  }
+
+  /// Where a pool is to lie; "": anywhere.
+  static const char *memoryOf(const Descriptor &descriptor, const metate_pool_info &pool) {
+    for (uint32_t i = 0; i < descriptor.header().places.count; ++i)
+      if (descriptor.pools() + descriptor.places()[i].pool == &pool)
+        return descriptor.text(descriptor.places()[i].memory);
+    return "";
+  }
+
+  void addPool(const Descriptor &descriptor, const metate_pool_info &given, uint32_t variant) {
+    metate_pool_info pool = given;
+    pool.name = add(descriptor.text(pool.name));
+    pool.variant = variant;
+    const char *memory = memoryOf(descriptor, given);
+    if (*memory)
+      places.push_back({uint32_t(pools.size()), add(memory)});
+    pools.push_back(pool);
+  }
+
+  /// They are the same in all parts: signatures hold them.
+  void addDims(uint32_t number) {
+    for (uint32_t i = 0; i < first.header().dims.count; ++i)
+      if (first.dims()[i].kernel == number) {
+        dims.push_back(first.dims()[i]);
+        dims.back().name = add(first.text(dims.back().name));
+      }
   }
 
   /// Of all variants where all plan the same; else each variant's own, one behind the other.
@@ -257,11 +289,9 @@ private:
       bool shared = other.pool_count && descriptor.pools()[other.first_pool].variant == METATE_NONE;
       for (uint32_t v = 0; v < (shared && !isOfAll ? count : 1); ++v)
         for (uint32_t k = 0; k < other.pool_count; ++k) {
-          metate_pool_info pool = descriptor.pools()[other.first_pool + k];
-          pool.name = add(descriptor.text(pool.name));
-          if (!isOfAll)
-            pool.variant = shared ? variant + v : variant + pool.variant;
-          pools.push_back(pool);
+          const metate_pool_info &pool = descriptor.pools()[other.first_pool + k];
+          uint32_t own = variant + (shared ? v : pool.variant);
+          addPool(descriptor, pool, isOfAll ? METATE_NONE : own);
           ++kernel.pool_count;
         }
       variant += count;
@@ -289,7 +319,8 @@ private:
     size_t tables = sizeof head + types.size() * sizeof types[0] +
                     kernels.size() * sizeof kernels[0] + arguments.size() * sizeof arguments[0] +
                     variants.size() * sizeof variants[0] + texts.size() * sizeof texts[0] +
-                    pools.size() * sizeof pools[0] + derivatives.size() * sizeof derivatives[0];
+                    pools.size() * sizeof pools[0] + derivatives.size() * sizeof derivatives[0] +
+                    dims.size() * sizeof dims[0] + places.size() * sizeof places[0];
     uint32_t blobBase = uint32_t((tables + 7) / 8 * 8),
              stringBase = uint32_t(blobBase + blobs.size());
     auto resolve = [&](auto &...numbers) {
@@ -310,6 +341,10 @@ private:
       resolve(text.file, text.text);
     for (metate_pool_info &pool : pools)
       resolve(pool.name);
+    for (metate_dim_info &dim : dims)
+      resolve(dim.name);
+    for (metate_place_info &place : places)
+      resolve(place.memory);
     std::string bytes(sizeof head, '\0');
     head.types = append(bytes, types);
     head.kernels = append(bytes, kernels);
@@ -318,6 +353,8 @@ private:
     head.texts = append(bytes, texts);
     head.pools = append(bytes, pools);
     head.derivatives = append(bytes, derivatives);
+    head.dims = append(bytes, dims);
+    head.places = append(bytes, places);
     bytes.resize(blobBase);
     bytes += blobs;
     bytes += strings;
@@ -382,6 +419,21 @@ std::string merged(const std::vector<Part> &parts) {
   return carrierOf(contents);
 }
 
+/// What a file is that a module was saved as for one machine; "": no such file.
+const char *machineFileIn(const File &file) {
+  std::string_view bytes(reinterpret_cast<const char *>(file.data()), file.bytes);
+  auto begins = [&](std::string_view with) { return bytes.substr(0, with.size()) == with; };
+  if (begins("\x7f"
+             "ELF") &&
+      bytes.size() > 16)
+    return bytes[16] == 1 ? "an object for a linker" : "a shared object";
+  if (begins("!<arch>\n"))
+    return "a static library";
+  if (begins({"\0asm", 4}))
+    return "a WebAssembly module";
+  return begins("/*") || begins("#include") ? "C source" : "";
+}
+
 } // namespace
 
 int merge(const std::vector<std::string> &words) {
@@ -398,17 +450,13 @@ int merge(const std::vector<std::string> &words) {
   if (parts.size() < 2 || output.empty())
     throw Error("merge: expected at least two files, and -o OUT.metate: see metate-run --help");
   for (const Part &part : parts) {
+    if (const char *kind = machineFileIn(part.file); *kind)
+      throw Error("merge: " + part.path + ": expected .metate files, got " + kind +
+                  ", which has the code of one machine: save the module as .metate for each, or "
+                  "ship the files beside each other");
     if (metate_status status = metate_module_verify(part.file.data(), part.file.bytes))
       throw Error("merge: " + part.path + ": " + metate_status_name(status) + ": " +
                   metate_last_error());
-    if (part.carrier()->magic != METATE_CARRIER_MAGIC)
-      throw Error("merge: " + part.path +
-                  ": expected a .metate file: a shared object is for one machine");
-    const metate_descriptor &head = part.descriptor().header();
-    if (head.dims.count || head.places.count)
-      throw Error("merge: " + part.path + ": its kernels have " +
-                  (head.dims.count ? "extents with names" : "pools with places") +
-                  ", which are not merged yet: build the module for all targets at once");
   }
   std::string bytes = merged(parts);
   std::vector<uint64_t> aligned(bytes.size() / 8 + 1);

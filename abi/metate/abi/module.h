@@ -105,7 +105,7 @@ typedef struct metate_kernel_info {
   uint32_t first_argument; /* into `arguments` */
   uint32_t argument_count;
   uint32_t slot_count; /* 8-byte argument slots */
-  uint32_t task_count;
+  uint32_t task_count; /* of the variant whose code has most of them: information for users */
   uint32_t first_pool; /* into `pools`: memory that its code plans, see pool.h */
   uint32_t pool_count; /* of all variants together */
   uint32_t first_dim;  /* into `dims`: extents that have a name; 0 where there are none */

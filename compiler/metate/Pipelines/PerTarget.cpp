@@ -38,26 +38,34 @@ static Error checkSameDescription(ModuleOp first, const Target &firstTarget, Mod
   return Error::success();
 }
 
-/// The pools of each kernel of one copy: what a target's code plans is its own. The interfaces are left without.
-static SmallVector<ArrayAttr> takePools(ModuleOp module) {
+/// What the interfaces of one copy say of its target's own code, kernel by kernel: the memory that it plans, and into how many tasks it
+/// is cut.
+struct OwnParts {
   SmallVector<ArrayAttr> pools;
+  SmallVector<int64_t> tasks;
+};
+
+/// The interfaces are left without.
+static OwnParts takeOwnParts(ModuleOp module) {
+  OwnParts parts;
   for (InterfaceOp interface : module.getOps<InterfaceOp>()) {
-    pools.push_back(interface.getPoolsAttr());
+    parts.pools.push_back(interface.getPoolsAttr());
+    parts.tasks.push_back(interface.getTaskCount());
     interface.removePoolsAttr();
+    interface.setTaskCount(0);
   }
-  return pools;
+  return parts;
 }
 
 /// A kernel's pools of all targets: one list where they are the same, else one behind the other with their variants.
-static ArrayAttr joinPools(MLIRContext *context, ArrayRef<SmallVector<ArrayAttr>> ofTargets,
-                           size_t kernel) {
-  if (llvm::all_of(ofTargets,
-                   [&](const auto &pools) { return pools[kernel] == ofTargets.front()[kernel]; }))
-    return ofTargets.front()[kernel];
+static ArrayAttr joinPools(MLIRContext *context, ArrayRef<OwnParts> ofTargets, size_t kernel) {
+  ArrayAttr first = ofTargets.front().pools[kernel];
+  if (llvm::all_of(ofTargets, [&](const OwnParts &one) { return one.pools[kernel] == first; }))
+    return first;
   SmallVector<Attribute> all;
-  for (auto [variant, pools] : llvm::enumerate(ofTargets))
-    if (pools[kernel])
-      for (PoolAttr pool : pools[kernel].getAsRange<PoolAttr>())
+  for (auto [variant, one] : llvm::enumerate(ofTargets))
+    if (one.pools[kernel])
+      for (PoolAttr pool : one.pools[kernel].getAsRange<PoolAttr>())
         all.push_back(PoolAttr::get(context, pool.getName(), pool.getKind(), pool.getBytes(),
                                     pool.getAlign(), pool.getScale(), pool.getFactors(),
                                     int64_t(variant), pool.getMemory()));
@@ -85,19 +93,22 @@ Error metate::forEachTarget(ModuleOp module, ArrayRef<TargetPtr> targets,
   if (targets.size() == 1)
     return work(module, *targets.front());
   SmallVector<OwningOpRef<ModuleOp>> copies;
-  SmallVector<SmallVector<ArrayAttr>> pools;
+  SmallVector<OwnParts> parts;
   for (const TargetPtr &target : targets) {
     copies.push_back(module.clone());
     if (Error error = work(*copies.back(), *target))
       return error;
-    pools.push_back(takePools(*copies.back()));
+    parts.push_back(takeOwnParts(*copies.back()));
     if (Error error =
             checkSameDescription(*copies.front(), *targets.front(), *copies.back(), *target))
       return error;
   }
   join(module, copies);
-  for (auto [k, interface] : llvm::enumerate(module.getOps<InterfaceOp>()))
-    if (ArrayAttr joined = joinPools(module.getContext(), pools, k))
+  for (auto [k, interface] : llvm::enumerate(module.getOps<InterfaceOp>())) {
+    if (ArrayAttr joined = joinPools(module.getContext(), parts, k))
       interface.setPoolsAttr(joined);
+    for (const OwnParts &one : parts) // hosts are told of the most
+      interface.setTaskCount(std::max<int64_t>(interface.getTaskCount(), one.tasks[k]));
+  }
   return Error::success();
 }
