@@ -2,8 +2,7 @@
  * trees, plans, checked launches. C11 that allocates nothing, prints nothing and calls memcpy, memset and memcmp alone: a program
  * compiles runtime/core/ with its own compiler.
  *
- * It is as strict as libmetate (stricter with strides, which fall from dimension to dimension, and with arrays between each other's
- * elements), and refuses by status alone: texts, capacities that a host chooses, access by coordinates, files and
+ * It takes and refuses what libmetate does, by status alone: texts, capacities that a host chooses, access by coordinates, files and
  * devices are libmetate's. All objects are the caller's; what a core or a tree refers to must outlive it. Not for several threads at
  * once. */
 #ifndef METATE_CORE_H
@@ -41,6 +40,10 @@ const metate_kernel_info *metate_core_kernel(const metate_core *core, uint32_t k
 const metate_argument_info *metate_core_argument_info(const metate_core *core, uint32_t kernel,
                                                       uint32_t argument);
 const metate_tree_type *metate_core_type(const metate_core *core, uint32_t type);
+/* Of an extent with a name, in the order in which the kernel's arrays have them first: its bounds, and what it is a multiple of. */
+const metate_dim_info *metate_core_dim_info(const metate_core *core, uint32_t kernel, uint32_t dim);
+/* The memory that a pool is to lie in, by its name; "": any. The program knows its memories and brings what it says. */
+const char *metate_core_pool_memory(const metate_core *core, uint32_t kernel, uint32_t pool);
 
 /* ---- trees: blocks of memory, aligned to METATE_BLOCK_ALIGN ---- */
 

@@ -144,9 +144,6 @@ static int is_argument(const reader *from, const metate_argument_info *info, uin
   uint64_t slots = 1, elements;
   if (!is_text(from, info->name) || info->first_slot != slot || info->rank > METATE_MAX_RANK)
     return 0;
-  for (uint32_t k = 0; k < info->rank; ++k)
-    if (info->fixed[k] < -1)
-      return 0; /* an extent of the dims that the module does not have */
   if (info->kind == METATE_ARGUMENT_TREE)
     return info->type < from->head->types.count && !info->rank && info->slot_count == 1;
   if (!dtype_bytes(info->dtype) || !info->rows || !info->columns || info->element_rank > 2 ||
@@ -169,6 +166,42 @@ static int is_pool(const reader *from, const metate_kernel_info *kernel,
     return 0;
   for (uint32_t k = 0; k < METATE_POOL_FACTORS; ++k)
     if (pool->factors[k] != METATE_NONE && pool->factors[k] >= kernel->slot_count)
+      return 0;
+  return 1;
+}
+
+static int is_dim(const reader *from, const metate_dim_info *dim, uint32_t kernel, uint32_t slot) {
+  return dim->name && is_text(from, dim->name) && dim->kernel == kernel && dim->slot == slot &&
+         !dim->reserved && dim->min >= 0 && dim->max >= dim->min &&
+         dim->max <= METATE_LARGEST_EXTENT && dim->multiple >= 1 && dim->multiple <= INT32_MAX &&
+         (dim->min + dim->multiple - 1) / dim->multiple * dim->multiple <= dim->max;
+}
+
+/* A kernel's dims are those that its arrays have, in the order in which these have them first, from `*next` on. */
+static int has_dims(const reader *from, uint32_t index, uint32_t *next) {
+  const metate_kernel_info *kernel = &TABLE(from, metate_kernel_info, kernels)[index];
+  const metate_argument_info *info =
+      &TABLE(from, metate_argument_info, arguments)[kernel->first_argument];
+  uint32_t first = *next;
+  for (uint32_t i = 0; i < kernel->argument_count; ++i, ++info)
+    for (uint32_t k = 0; k < info->rank; ++k) {
+      if (info->fixed[k] >= -1)
+        continue;
+      uint64_t number = (uint64_t)METATE_EXTENT_OF_DIM(info->fixed[k]);
+      if (number > *next - first || (number == *next - first && *next == from->head->dims.count))
+        return 0;
+      if (number == *next - first && !is_dim(from, &TABLE(from, metate_dim_info, dims)[(*next)++],
+                                             index, info->first_slot + 1 + k))
+        return 0;
+    }
+  return kernel->first_dim == (*next > first ? first : 0);
+}
+
+static int has_places(const reader *from) {
+  const metate_place_info *places = TABLE(from, metate_place_info, places);
+  for (uint32_t k = 0; k < from->head->places.count; ++k)
+    if (places[k].pool >= from->head->pools.count || (k && places[k].pool <= places[k - 1].pool) ||
+        !places[k].memory || !is_text(from, places[k].memory))
       return 0;
   return 1;
 }
@@ -203,7 +236,8 @@ static int has_tables(const reader *from) {
          is_table(from, head->texts, sizeof(metate_text)) &&
          is_table(from, head->pools, sizeof(metate_pool_info)) &&
          is_table(from, head->derivatives, sizeof(metate_derivative_info)) &&
-         is_table(from, head->graphs, 0);
+         is_table(from, head->dims, sizeof(metate_dim_info)) &&
+         is_table(from, head->places, sizeof(metate_place_info)) && is_table(from, head->graphs, 0);
 }
 
 static metate_status check(const reader *from) {
@@ -212,8 +246,6 @@ static metate_status check(const reader *from) {
     return METATE_E_CORRUPT;
   if (head->abi_version != METATE_ABI_VERSION)
     return METATE_E_VERSION;
-  if (head->dims.count)
-    return METATE_E_UNSUPPORTED;
   if (head->bytes != from->bytes || from->base[from->bytes - 1] || !has_tables(from) ||
       !is_text(from, head->name) || !is_text(from, head->producer))
     return METATE_E_CORRUPT;
@@ -232,10 +264,11 @@ static metate_status check(const reader *from) {
     if (status != METATE_OK)
       return status;
   }
+  uint32_t dims = 0;
   for (uint32_t k = 0; k < head->kernels.count; ++k)
-    if (!is_kernel(from, &TABLE(from, metate_kernel_info, kernels)[k]))
+    if (!is_kernel(from, &TABLE(from, metate_kernel_info, kernels)[k]) || !has_dims(from, k, &dims))
       return METATE_E_CORRUPT;
-  return METATE_OK;
+  return dims == head->dims.count && has_places(from) ? METATE_OK : METATE_E_CORRUPT;
 }
 
 metate_status metate_core_open(const metate_static_module *module, metate_core *core) {

@@ -1,6 +1,7 @@
 /* Descriptors with wrong bytes, under sanitizers: the core refuses them, or nothing that it offers leaves their memory. */
-#include "machine.h"
 #include "metate/core.h"
+
+#include MODULE_HEADER
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,10 @@ static void use(metate_core *core, unsigned char *memory, uint64_t bytes) {
     for (uint32_t a = 0; a < kernel->argument_count; ++a)
       (void)strlen(metate_core_text(core, metate_core_argument_info(core, k, a)->name));
     for (uint32_t p = 0; p < kernel->pool_count; ++p)
-      metate_core_pool_bytes(core, k, p, slots, 4);
+      metate_core_pool_bytes(core, k, p, slots, 4),
+          (void)strlen(metate_core_pool_memory(core, k, p));
+    for (uint32_t d = 0; metate_core_dim_info(core, k, d); ++d)
+      (void)strlen(metate_core_text(core, metate_core_dim_info(core, k, d)->name));
   }
   for (uint32_t t = 0; metate_core_type(core, t); ++t) {
     const metate_tree_type *type = metate_core_type(core, t);
@@ -39,9 +43,9 @@ int main(int argc, char **argv) {
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   unsigned char *memory = aligned_alloc(64, bytes);
   for (uint64_t k = 0; k < rounds; ++k) {
-    metate_static_module module = machine_module;
+    metate_static_module module = MODULE;
     unsigned char *copy = malloc(module.bytes);
-    memcpy(copy, machine_module.descriptor, module.bytes);
+    memcpy(copy, MODULE.descriptor, module.bytes);
     for (uint32_t n = 0, count = draw() % 4; n < count; ++n) {
       static const unsigned char odd[] = {0, 1, 2, 4, 8, 0x7f, 0x80, 0xff};
       copy[draw() % module.bytes] = draw() % 2 ? odd[draw() % sizeof odd] : (unsigned char)draw();

@@ -8,11 +8,13 @@ import pytest
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
+import core_kernels  # noqa: E402
 import machine_kernels as kernels  # noqa: E402
 from machines import HOST, MACHINES, ROOT, WARNINGS, run  # noqa: E402
 
 SOURCES = sorted((ROOT / "runtime" / "core").glob("*.c"))
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("include", "abi", "protocol", "runtime")]
+LIBMETATE = (f"-L{ROOT}/build/lib", "-lmetate", f"-Wl,-rpath,{ROOT}/build/lib")
 M4 = MACHINES["thumbv7em-none-eabihf"]
 EXPECTED = """open 0 -1
 machine 15
@@ -79,10 +81,23 @@ def test_it_takes_less_than_12_kib_of_thumb_code(tmp_path):
     assert {name for name in undefined if not name.startswith(("__aeabi_", "metate_core_"))} <= {"memcpy", "memset", "memcmp"}
 
 
-def test_damaged_descriptors_end_nothing(folder):
+def test_it_judges_launches_as_libmetate_does(tmp_path):
+    """Named extents, strides of any order and sign, members between each other's elements: one status from both."""
+    core_kernels.module(HOST.target).save(tmp_path / "judged.o")
+    HOST.build(tmp_path / "same", HERE / "core_same.c", *SOURCES, tmp_path / "judged.o", *LIBMETATE, flags=(*INCLUDES, "-g"))
+    first, *met = HOST.run(tmp_path / "same", 40000, 7).splitlines()
+    assert first == "n 2 to 12, by 2, then 0; fourth in 'sram'"
+    met = {int(status): int(times) for status, times in (line.split(": ") for line in met)}
+    assert set(met) == {0, 1, 2, 6, 15, 16} and min(met.values()) > 100, met  # OK, null, invalid, misaligned, alias, out of range
+
+
+@pytest.mark.parametrize("name", ["machine", "judged"])
+def test_damaged_descriptors_end_nothing(folder, name):
+    if name == "judged":
+        core_kernels.module(HOST.target).save(folder / "judged.o")
     run("clang-22", "-std=c11", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *WARNINGS,
-        f"-I{folder}", *INCLUDES, HERE / "core_damage.c", *SOURCES, folder / "machine.o", "-lm",
-        "-o", folder / "damage")  # fmt: skip
+        f"-I{folder}", *INCLUDES, f'-DMODULE_HEADER="{name}.h"', f"-DMODULE={name}_module", HERE / "core_damage.c", *SOURCES,
+        folder / f"{name}.o", "-lm", "-o", folder / "damage")  # fmt: skip
     opened = int(run(folder / "damage", 20000).split()[0])
     assert 5000 < opened < 19000, "about a quarter is not damaged at all"
     assert subprocess.run([folder / "damage", "1"], check=False).returncode == 0
