@@ -9,6 +9,7 @@
 #include "metate/Transforms/WriteNumbers.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -469,8 +470,15 @@ void bindBuilder(nb::module_ &module) {
               throwCompileError(error);
           },
           nb::arg("text"), "Replaces what it holds by a dump of the import stage.")
-      .def("place_pool", [](SourceModule &self, const std::string &kernel, const std::string &pool,
-                            const std::string &memory) { placePool(self, kernel, pool, memory); })
+      .def(
+          "place_pool",
+          [](SourceModule &self, const std::string &kernel, const std::string &pool,
+             const std::string &memory, const std::string &file, unsigned line,
+             unsigned column) { placePool(self, kernel, pool, memory, {file, line, column}); },
+          nb::arg("kernel"), nb::arg("pool"), nb::arg("memory"), nb::arg("file"), nb::arg("line"),
+          nb::arg("column"), "Says where a kernel's pool is to lie, and which line says so.")
+      .def("planned_memory", &plannedMemory,
+           "Once it is compiled: (graph, how the memory of its intermediates was planned).")
       .def("arguments_of", &argumentsOf)
       .def(
           "brief_extent", [](SourceModule &self) { return briefExtent(self.op()); },

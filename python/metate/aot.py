@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import os
 import pathlib
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import carriers, compile_options, context
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from metate_native import _compiler
 
     from .compile_options import CompilerKeywords
+    from .frontend.graph_parts import Place
     from .loaded import LoadedModule
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) writes
@@ -97,8 +99,9 @@ class Module:
         self._name = name
         self._types: dict[str, TreeType] = {}
         self._kernels: dict[str, tuple[object, dict | None, bool]] = {}  # name -> (kernel, specialisation, may_alias)
-        self._places: dict[str, dict[str, str]] = {}  # of a kernel's pools, by the kernel's name
+        self._places: dict[str, tuple[dict[str, str], Place]] = {}  # of a kernel's pools, and who says so, by the kernel's name
         self._derived: list[tuple[str, str, str]] = []  # (kernel, mode, the kernel whose derivative it is)
+        self._planned: tuple[tuple[str, str], ...] = ()
         self._options = compile_options.checked(options, "Module.__init__")
         self._reserve = bool(reserve)
 
@@ -111,6 +114,11 @@ class Module:
     def targets(self) -> tuple[str, ...]:
         """The machines that a module file is built for."""
         return self._targets
+
+    @property
+    def planned(self) -> tuple[tuple[str, str], ...]:
+        """Once it is built: graphs that have intermediates, and how their memory was planned."""
+        return self._planned
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -213,7 +221,8 @@ class Module:
                 raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}_{mode}' twice")
         is_open = template_args or kernel.needs_specialising or isinstance(kernel, Derivative)
         self._kernels[name] = (kernel, kernel.specialise(template_args) if is_open else None, bool(may_alias))
-        self._places[name] = dict(place or {})
+        if place:
+            self._places[name] = (dict(place), _users_place())
         for mode, derivative in derivatives.items():
             self._kernels[f"{name}_{mode}"] = (derivative, derivative.specialise(template_args), bool(may_alias))
             self._derived.append((f"{name}_{mode}", _MODES[mode], name))
@@ -275,10 +284,19 @@ class Module:
         """
         from metate_native import _compiler
 
+        return self._built(_compiler.build_module, name, self.choices())
+
+    def _built(self, build, name: str, choices):
+        """What the compiler makes of everything, and what it says of the memory of graphs."""
+        from metate_native import _compiler
+
+        source = self.source_module(name)
         try:
-            return _compiler.build_module(self.source_module(name), self.choices())
+            built = build(source, choices)
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
+        self._planned = tuple(source.planned_memory())
+        return built
 
     def source_module(self, name: str = "module") -> _compiler.SourceModule:
         """The import stage's IR of all types and kernels, as a `_compiler.SourceModule`."""
@@ -296,8 +314,10 @@ class Module:
             )
             if text := _documentation_of(kernel):
                 module.document(kernel_name, text)
-            for pool, memory in self._places.get(kernel_name, {}).items():
-                module.place_pool(kernel_name, pool, memory)
+            if kernel_name in self._places:
+                places, at = self._places[kernel_name]
+                for pool, memory in places.items():
+                    module.place_pool(kernel_name, pool, memory, at.file, at.line, at.column)
             for type_name, type_ in self._names_of_hidden(named, kernel_name, hidden):
                 module.add_named_type(type_name, str(type_))
                 named[type_name] = type_
@@ -363,10 +383,7 @@ class Module:
         """
         from metate_native import _compiler
 
-        try:
-            return _compiler.build_library(self.source_module(name), self._choices(self.targets_for("so")))
-        except _compiler.CompileError as error:
-            raise CompilationError(str(error)) from None
+        return self._built(_compiler.build_library, name, self._choices(self.targets_for("so")))
 
     def build_static(self, name: str = "module", emit: str = "o") -> tuple[str, list[bytes]]:
         """Compiles everything for a linker: the C header, and for each target a relocatable object, or (``emit="c"``) a C file.
@@ -377,10 +394,7 @@ class Module:
         """
         from metate_native import _compiler
 
-        try:
-            return _compiler.build_static(self.source_module(name), self._choices(self.targets_for(emit)))
-        except _compiler.CompileError as error:
-            raise CompilationError(str(error)) from None
+        return self._built(_compiler.build_static, name, self._choices(self.targets_for(emit)))
 
     def archive_of(self, data: bytes, member: str) -> bytes:
         """A static library of one object, which is called `member` in it."""
@@ -426,7 +440,7 @@ class Module:
         output_dir: str | os.PathLike[str] | None = None,
         emit: str | None = None,
     ) -> list[pathlib.Path]:
-        """Does what `save` does, and returns all files that it wrote: one of each target, and the C header, if any, as the last."""
+        """Does what `save` does, and returns all files that it wrote: one of each target, and last the C header, if any."""
         if (path is None) == (output_dir is None):
             raise RuntimeValueError_(f"save: expected either path or output_dir, got {path!r} and {output_dir!r}")
         file = pathlib.Path(os.fspath(path if output_dir is None else output_dir))
@@ -466,6 +480,16 @@ def _renamed(kernel, name: str):
     twin.source = copy.copy(kernel.source)
     twin.source.name = name
     return twin
+
+
+def _users_place() -> Place:
+    """Where the program calls what is here."""
+    from .graph_match import place_in
+
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return place_in(frame)
 
 
 def _write(file: pathlib.Path, data: bytes) -> None:

@@ -1,5 +1,7 @@
 """Arrays of a graph's own: planned in one pool, shared where they are not needed at once, as large as the largest launch."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -310,8 +312,19 @@ def test_a_pools_memory_has_a_name(tmp_path):
 
 
 def test_a_place_of_a_pool_that_is_not_there():
-    module = module_of(chain(GraphBuilder(), *ends()), place={"scratch": "sram"})
-    with pytest.raises(CompilationError, match=r"kernel 'g': place: it has no pool .scratch. that could lie in .sram."):
+    graph = chain(GraphBuilder(), *ends())
+    module = mt.aot.Module(name="graph").add_graph("g", graph, place={"scratch": "sram"})
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(CompilationError) as refused:
+        module.build()
+    wanted = "place: kernel 'g' has no pool 'scratch' that could lie in 'sram': name one of its pools: 'intermediates'\n"
+    assert f'{__file__}":{line}:' in str(refused.value) and str(refused.value).endswith(wanted)
+    assert "metate." not in str(refused.value)  # no IR
+    module = mt.aot.Module(name="graph").add_graph("g", graph).add_kernel(square, place={"tile": "sram"})
+    wanted = (
+        r"kernel 'square' has no pool 'tile' .* it plans no memory: leave place= away; .* other pools: 'intermediates' of 'g'"
+    )
+    with pytest.raises(CompilationError, match=wanted):
         module.build()
     with pytest.raises(RuntimeValueError_, match="place of 'intermediates': name: expected an identifier, got 'on chip'"):
         module_of(chain(GraphBuilder(), *ends()), place={"intermediates": "on chip"})

@@ -15,6 +15,8 @@ bool isNode(KernelOp kernel);
 bool isGraph(KernelOp kernel);
 /// With what the entry of a graph begins; by this a module's description tells graphs from other kernels.
 inline constexpr llvm::StringLiteral graphEntryPrefix = "metate_graph_";
+/// With what the line of a graph's documentation begins that says the memory of its intermediates.
+inline constexpr llvm::StringLiteral intermediatesNote = "intermediates: ";
 /// What the user calls the kernel: of a node without its graph and number.
 llvm::StringRef shownName(KernelOp kernel);
 /// The kernel that is run.

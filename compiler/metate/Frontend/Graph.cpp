@@ -28,14 +28,28 @@ std::vector<WrittenArgument> frontend::argumentsOf(SourceModule &module, StringR
   return found;
 }
 
-void frontend::placePool(SourceModule &module, StringRef name, StringRef pool, StringRef memory) {
+void frontend::placePool(SourceModule &module, StringRef name, StringRef pool, StringRef memory,
+                         const ProgramPlace &said) {
   auto kernel = module.op().lookupSymbol<KernelOp>(name);
   NamedAttrList places;
   if (auto known = kernel->getAttrOfType<DictionaryAttr>(mark::places))
     places = NamedAttrList(known);
   Builder builder(kernel.getContext());
-  places.set(pool, builder.getStringAttr(memory));
+  Attribute at = FileLineColLoc::get(kernel.getContext(), said.file, said.line, said.column);
+  places.set(pool, builder.getArrayAttr({builder.getStringAttr(memory), at}));
   kernel->setAttr(mark::places, places.getDictionary(kernel.getContext()));
+}
+
+std::vector<std::pair<std::string, std::string>> frontend::plannedMemory(SourceModule &module) {
+  std::vector<std::pair<std::string, std::string>> notes;
+  for (InterfaceOp interface : module.op().getOps<InterfaceOp>())
+    if (auto text = interface->getAttrOfType<StringAttr>(mark::documentation)) {
+      StringRef last = text.getValue().rsplit('\n').second;
+      last = last.empty() ? text.getValue() : last;
+      if (last.starts_with(intermediatesNote))
+        notes.emplace_back(interface.getSymName().str(), last.str());
+    }
+  return notes;
 }
 
 void KernelBuilder::makeNode() {

@@ -7,6 +7,9 @@
 #include "metate/Dialect/Graph.h"
 #include "metate/Transforms/Passes.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 namespace metate {
 #define GEN_PASS_DEF_PLANPOOLS
 #include "metate/Transforms/Passes.h.inc"
@@ -34,6 +37,8 @@ public:
   /// `places`: the memories of pools by their names, or null.
   ArrayAttr list(MLIRContext *context, DictionaryAttr places) const;
   bool has(StringRef name) const { return pools.contains(name); }
+  /// "'a', 'b'"; empty: the kernel plans no memory.
+  std::string names() const;
 
 private:
   struct Entry {
@@ -67,49 +72,77 @@ LogicalResult PoolPlan::add(PoolOp op) {
   return success();
 }
 
+std::string PoolPlan::names() const {
+  return llvm::join(
+      llvm::map_range(pools, [](const auto &pool) { return "'" + pool.first.str() + "'"; }), ", ");
+}
+
+/// A place is the memory's name and the line that says so.
+static StringAttr memoryOf(Attribute place) { return cast<StringAttr>(cast<ArrayAttr>(place)[0]); }
+static LocationAttr lineOf(Attribute place) {
+  return cast<LocationAttr>(cast<ArrayAttr>(place)[1]);
+}
+
 ArrayAttr PoolPlan::list(MLIRContext *context, DictionaryAttr places) const {
   SmallVector<Attribute> attributes;
   for (const auto &[name, entry] : pools) {
     PoolOp op = entry.first;
-    auto memory = places ? places.getAs<StringAttr>(name) : StringAttr();
+    Attribute place = places ? places.get(name) : Attribute();
     attributes.push_back(PoolAttr::get(context, name, op.getKind(), entry.bytes, entry.align,
                                        op.getScale(), entry.factors, /*variant=*/-1,
-                                       memory ? memory.getValue() : ""));
+                                       place ? memoryOf(place).getValue() : ""));
   }
   return attributes.empty() ? ArrayAttr() : ArrayAttr::get(context, attributes);
 }
 
-/// Whoever says where a pool is to lie means one that there is.
-static LogicalResult checkPlaces(KernelOp kernel, InterfaceOp interface, const PoolPlan &plan,
-                                 DictionaryAttr places) {
-  for (NamedAttribute place : places)
-    if (!plan.has(place.getName()))
-      return kernel.emitError() << "kernel '" << interface.getSymName()
-                                << "': place: it has no pool " << place.getName()
-                                << " that could lie in " << place.getValue();
-  return success();
-}
-
-/// Operations of one pool are then told its size, which is one.
-static LogicalResult planKernel(KernelOp kernel, InterfaceOp interface) {
+namespace {
+/// A kernel of the module, as hosts know it.
+struct PlannedKernel {
+  KernelOp kernel;
+  InterfaceOp interface;
   PoolPlan plan;
   SmallVector<PoolOp> ops;
-  kernel.walk([&](PoolOp op) { ops.push_back(op); });
-  for (PoolOp op : ops)
-    if (failed(plan.add(op)))
-      return failure();
-  auto places = kernel->getAttrOfType<DictionaryAttr>(mark::places);
-  if (places && failed(checkPlaces(kernel, interface, plan, places)))
-    return failure();
-  ArrayAttr list = plan.list(kernel.getContext(), places);
+
+  /// Operations of one pool are then told its size, which is one.
+  void finish();
+  DictionaryAttr places() { return kernel->getAttrOfType<DictionaryAttr>(mark::places); }
+};
+} // namespace
+
+void PlannedKernel::finish() {
+  ArrayAttr list = plan.list(kernel.getContext(), places());
   for (PoolOp op : ops) {
     auto pool = cast<PoolAttr>(list[*op.getIndex()]);
     op.setBytes(pool.getBytes());
     op.setAlign(pool.getAlign());
   }
-  if (!list)
-    return success();
-  interface.setPoolsAttr(list);
+  if (list)
+    interface.setPoolsAttr(list);
+}
+
+/// Whoever says where a pool is to lie means one that there is.
+static LogicalResult checkPlaces(PlannedKernel &planned, MutableArrayRef<PlannedKernel> all) {
+  for (NamedAttribute place : planned.places()) {
+    if (planned.plan.has(place.getName()))
+      continue;
+    StringRef kernel = planned.interface.getSymName();
+    std::string own = planned.plan.names(), others;
+    for (PlannedKernel &other : all)
+      if (other.interface != planned.interface && !other.plan.names().empty())
+        others += (others.empty() ? "" : ", ") + other.plan.names() + " of '" +
+                  other.interface.getSymName().str() + "'";
+    // At the location itself: an operation's error shows the operation.
+    InFlightDiagnostic error = mlir::emitError(lineOf(place.getValue()));
+    error << "place: kernel '" << kernel << "' has no pool '" << place.getName().getValue()
+          << "' that could lie in '" << memoryOf(place.getValue()).getValue() << "': ";
+    if (own.empty())
+      error << "it plans no memory: leave place= away";
+    else
+      error << "name one of its pools: " << own;
+    if (!others.empty())
+      error << "; the module's other pools: " << others;
+    return error;
+  }
   return success();
 }
 
@@ -131,10 +164,22 @@ struct PlanPools : metate::impl::PlanPoolsBase<PlanPools> {
         return signalPassFailure();
       else
         kernels[kernel.getSymName()] = kernel;
-    for (InterfaceOp interface : getOperation().getOps<InterfaceOp>())
-      if (KernelOp kernel = kernels.lookup(interface.getEntry()))
-        if (failed(planKernel(kernel, interface)))
+    SmallVector<PlannedKernel> all;
+    for (InterfaceOp interface : getOperation().getOps<InterfaceOp>()) {
+      KernelOp kernel = kernels.lookup(interface.getEntry());
+      if (!kernel)
+        continue;
+      PlannedKernel &planned = all.emplace_back(PlannedKernel{kernel, interface, {}, {}});
+      kernel.walk([&](PoolOp op) { planned.ops.push_back(op); });
+      for (PoolOp op : planned.ops)
+        if (failed(planned.plan.add(op)))
           return signalPassFailure();
+    }
+    for (PlannedKernel &planned : all) {
+      if (planned.places() && failed(checkPlaces(planned, all)))
+        return signalPassFailure();
+      planned.finish();
+    }
   }
 };
 } // namespace

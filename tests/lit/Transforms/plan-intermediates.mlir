@@ -21,7 +21,7 @@ metate.kernel private @g.1.from(%x: memref<100xf32> {metate.access = 1 : i64}, %
 metate.kernel private @g.2.to(%x: memref<?xf32> {metate.access = 1 : i64}, %y: memref<100xf32> {metate.access = 2 : i64}) {
   metate.return
 }
-metate.kernel @chain(%x: memref<?xf32> {metate.name = "x", metate.shape = [#metate.dim<"n", 1 to 100>]}) attributes {metate.places = {intermediates = "sram"}} {
+metate.kernel @chain(%x: memref<?xf32> {metate.name = "x", metate.shape = [#metate.dim<"n", 1 to 100>]}) attributes {metate.places = {intermediates = ["sram", loc("graph.py":3:1)]}} {
   %zero = arith.constant 0 : index
   %n = memref.dim %x, %zero : memref<?xf32>
   %a = metate.intermediate "a" [#metate.dim<"n", 1 to 100>] by (%n) : memref<?xf32>
