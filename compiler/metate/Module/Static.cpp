@@ -1,6 +1,7 @@
 //===- Static.cpp - names and parameters of a static carrier ----*- C++ -*-===//
 #include "metate/Module/Static.h"
 
+#include "metate/Module/CNames.h"
 #include "metate/Module/Support/Support.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,116 +12,6 @@ using namespace metate;
 using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
-
-/// Words that C11 or C++20 keep for themselves.
-static bool isReserved(StringRef name) {
-  static constexpr llvm::StringLiteral words[] = {"alignas",
-                                                  "alignof",
-                                                  "and",
-                                                  "and_eq",
-                                                  "asm",
-                                                  "auto",
-                                                  "bitand",
-                                                  "bitor",
-                                                  "bool",
-                                                  "break",
-                                                  "case",
-                                                  "catch",
-                                                  "char",
-                                                  "char16_t",
-                                                  "char32_t",
-                                                  "char8_t",
-                                                  "class",
-                                                  "co_await",
-                                                  "co_return",
-                                                  "co_yield",
-                                                  "compl",
-                                                  "concept",
-                                                  "const",
-                                                  "const_cast",
-                                                  "consteval",
-                                                  "constexpr",
-                                                  "constinit",
-                                                  "continue",
-                                                  "decltype",
-                                                  "default",
-                                                  "delete",
-                                                  "do",
-                                                  "double",
-                                                  "dynamic_cast",
-                                                  "else",
-                                                  "enum",
-                                                  "explicit",
-                                                  "export",
-                                                  "extern",
-                                                  "false",
-                                                  "float",
-                                                  "for",
-                                                  "friend",
-                                                  "goto",
-                                                  "if",
-                                                  "inline",
-                                                  "int",
-                                                  "long",
-                                                  "mutable",
-                                                  "namespace",
-                                                  "new",
-                                                  "noexcept",
-                                                  "not",
-                                                  "not_eq",
-                                                  "nullptr",
-                                                  "operator",
-                                                  "or",
-                                                  "or_eq",
-                                                  "private",
-                                                  "protected",
-                                                  "public",
-                                                  "register",
-                                                  "reinterpret_cast",
-                                                  "requires",
-                                                  "restrict",
-                                                  "return",
-                                                  "short",
-                                                  "signed",
-                                                  "sizeof",
-                                                  "static",
-                                                  "static_assert",
-                                                  "static_cast",
-                                                  "struct",
-                                                  "switch",
-                                                  "template",
-                                                  "this",
-                                                  "thread_local",
-                                                  "throw",
-                                                  "true",
-                                                  "try",
-                                                  "typedef",
-                                                  "typeid",
-                                                  "typename",
-                                                  "union",
-                                                  "unsigned",
-                                                  "using",
-                                                  "virtual",
-                                                  "void",
-                                                  "volatile",
-                                                  "wchar_t",
-                                                  "while",
-                                                  "xor",
-                                                  "xor_eq",
-                                                  "linux",
-                                                  "unix",
-                                                  "typeof",
-                                                  "NULL",
-                                                  "NAN",
-                                                  "INFINITY"};
-  // Macros of <stdint.h>, <float.h> and <math.h>, which headers and C source include.
-  for (StringRef end : {"_MAX", "_MIN", "_C", "_EPSILON", "_DIG"})
-    if (name.ends_with(end) && llvm::all_of(name, [](char c) { return !llvm::isLower(c); }))
-      return true;
-  if (name.starts_with("M_") && llvm::all_of(name, [](char c) { return !llvm::isLower(c); }))
-    return true;
-  return llvm::is_contained(words, name);
-}
 
 static bool isIdentifier(StringRef name) {
   return !name.empty() && !llvm::isDigit(name[0]) &&
@@ -137,7 +28,7 @@ static std::string parameterName(StringRef name) {
   // Leading underscores, and the names that every direct entry has.
   if (text[0] == '_')
     text = "p" + text;
-  if (isReserved(text) || text == "pools" || text == "host")
+  if (isWordOfC(text) || text == "pools" || text == "host")
     text += "_";
   return text;
 }
@@ -166,11 +57,32 @@ StringRef StaticModule::documentation(const StaticKernel &kernel) const {
 }
 
 Error StaticModule::claim(const std::string &symbol, const std::string &of) {
-  if (llvm::is_contained(symbols, symbol))
+  if (isNameOfC(symbol))
+    return llvm::createStringError(
+        of + ": in C '" + symbol +
+        "' is a name of the language, of its libraries or of Metate: give it another name, or the "
+        "module (its file's name, or name= of the module)");
+  if (!symbols.insert(symbol).second)
     return llvm::createStringError(of + ": the C name '" + symbol +
                                    "' stands for something else already: give it another name");
-  symbols.push_back(symbol);
   return Error::success();
+}
+
+Error StaticModule::claim(const std::string &prefix, llvm::ArrayRef<StringRef> ends,
+                          const std::string &of) {
+  for (StringRef end : ends)
+    if (Error error = claim((prefix + end).str(), of))
+      return error;
+  return Error::success();
+}
+
+/// "heat.py:12: kernel 'step'": errors begin with it.
+std::string StaticModule::shown(const metate_kernel_info &kernel) const {
+  std::string own = ("kernel '" + text(kernel.name) + "'").str();
+  if (kernel.source == METATE_NONE)
+    return own;
+  const metate_text &place = table<metate_text>(header().texts)[kernel.source];
+  return (text(place.file) + ":" + llvm::Twine(place.line) + ": ").str() + own;
 }
 
 Error StaticModule::addTypes(uint32_t workers) {
@@ -184,8 +96,15 @@ Error StaticModule::addTypes(uint32_t workers) {
     type.info = &info;
     type.blob = reinterpret_cast<const metate_tree_type *>(descriptor.data() + info.offset);
     type.bytes = metate_support_block_bytes(type.blob, workers);
-    if (Error error = claim(type.symbol + "_reset", of))
+    if (Error error = claim(type.symbol, {"_reset", "_BYTES", "_ALIGN"}, of))
       return error;
+    const auto *levels = reinterpret_cast<const metate_level *>(type.blob + 1);
+    for (const metate_level &level : llvm::ArrayRef(levels, type.blob->level_count)) {
+      StringRef member = reinterpret_cast<const char *>(type.blob) + level.name;
+      if (level.kind == METATE_LEVEL_PLACE)
+        if (Error error = claim(type.symbol + "_" + member.str(), {"_at", "_get", "_set"}, of))
+          return error;
+    }
     types.push_back(std::move(type));
   }
   return Error::success();
@@ -261,7 +180,7 @@ Error StaticModule::addKernels() {
   for (const metate_kernel_info &info : table<metate_kernel_info>(header().kernels)) {
     if (info.flags & METATE_KERNEL_SLICE)
       break; // they stand last, and libmetate alone calls them
-    std::string own = text(info.name).str(), of = "kernel '" + own + "'";
+    std::string own = text(info.name).str(), of = shown(info);
     if (!isIdentifier(own))
       return llvm::createStringError(of + ": expected a name of ASCII letters, digits and "
                                           "underscores, as C has them: pass name= to add_kernel");
@@ -281,6 +200,8 @@ Error StaticModule::addKernels() {
     for (const std::string &symbol : symbolsOfIt)
       if (Error error = claim(symbol, of))
         return error;
+    if (Error error = claimMacros(kernel, of))
+      return error;
     if (Error error = addParameters(kernel))
       return error;
     kernels.push_back(std::move(kernel));
@@ -290,6 +211,22 @@ Error StaticModule::addKernels() {
         ("'" + text(kernels[one.primal].info->name) + "' in " +
          (one.mode == METATE_DERIVATIVE_REVERSE ? "reverse" : "forward"))
             .str());
+  return Error::success();
+}
+
+Error StaticModule::claimMacros(const StaticKernel &kernel, const std::string &of) {
+  if (kernel.pools.empty() && kernel.dims.empty())
+    return Error::success();
+  if (Error error = claim(kernel.direct, {"_POOLS"}, of))
+    return error;
+  for (const metate_dim_info &dim : kernel.dims)
+    if (Error error =
+            claim(kernel.direct + "_" + text(dim.name).str(), {"_MIN", "_MAX", "_MULTIPLE"}, of))
+      return error;
+  for (const metate_pool_info &pool : kernel.pools)
+    if (Error error = claim(kernel.direct + "_" + text(pool.name).str(),
+                            {"_BYTES", "_ALIGN", "_MEMORY", "_BYTES_MAX"}, of))
+      return error;
   return Error::success();
 }
 
@@ -323,12 +260,12 @@ Expected<StaticModule> StaticModule::get(StringRef descriptor, StaticForm form, 
         "module '" + module.name +
         "': its name begins the name of every C function, so it must be made of ASCII letters, "
         "digits and underscores: name the file so, or pass name= to the module");
-  if (Error error = module.claim(module.moduleSymbol(), "module"))
+  if (Error error = module.claim(module.moduleSymbol(), "module '" + module.name + "'"))
     return std::move(error);
   // What tvm-ffi reads of a library for purposes of its own.
   if (form == StaticForm::Library)
-    module.symbols.insert(module.symbols.end(),
-                          {"__tvm_ffi__library_ctx", "__tvm_ffi__library_bin"});
+    for (const char *symbol : {"__tvm_ffi__library_ctx", "__tvm_ffi__library_bin"})
+      module.symbols.insert(symbol);
   if (Error error = module.addTypes(workers))
     return std::move(error);
   if (Error error = module.addSessions())

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -106,7 +107,7 @@ public:
     return offset ? llvm::StringRef(descriptor.data() + offset) : llvm::StringRef();
   }
   std::string moduleSymbol() const { return name + "_module"; }
-  /// What the program's author wrote of a kernel; "" where that is nothing.
+  /// What the program's author wrote of a kernel, and what the compiler planned of a graph; "" where that is nothing.
   llvm::StringRef documentation(const StaticKernel &kernel) const;
   template <typename Record> llvm::ArrayRef<Record> table(metate_table where) const {
     return {reinterpret_cast<const Record *>(descriptor.data() + where.offset), where.count};
@@ -120,7 +121,11 @@ private:
   llvm::Error addSessions();
   llvm::Error addParameters(StaticKernel &kernel);
   llvm::Error claim(const std::string &symbol, const std::string &of);
-  std::vector<std::string> symbols;
+  llvm::Error claim(const std::string &prefix, llvm::ArrayRef<llvm::StringRef> ends,
+                    const std::string &of);
+  llvm::Error claimMacros(const StaticKernel &kernel, const std::string &of);
+  std::string shown(const metate_kernel_info &kernel) const;
+  std::set<std::string> symbols; // and macros, that the header and the object define
 };
 
 /// C's type of one scalar in memory; half-sized floats are their bits.
