@@ -81,6 +81,42 @@ KernelArray Access::native(const Array &array) {
 
 KernelTree Access::native(const Tree &tree) { return {mlir::Value::getFromOpaquePointer(tree.ir)}; }
 
+void Access::checkVisible(KernelState &kernel, mlir::Value value, Where where) {
+  if (!value || kernel.builder().sees(value))
+    return;
+  auto made = value.getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+  std::string line = made ? " of line " + std::to_string(made.getLine()) : std::string();
+  fail(where, "kernel '" + kernel.name + "': a value" + line +
+                  " is used outside of the loop or the branch that it was computed in: store it "
+                  "there in a variable that is made before, k.variable(...), and use that");
+}
+
+const Reference &Access::usable(const Place &place) {
+  const Reference &reference = native(place);
+  KernelState &kernel = *place.kernel;
+  checkVisible(kernel, reference.base, kernel.at);
+  for (mlir::Value index : reference.indices)
+    checkVisible(kernel, index, kernel.at);
+  for (const KernelValue &component : reference.components)
+    checkVisible(kernel, component.ir, kernel.at);
+  return reference;
+}
+
+void Access::claim(KernelState &kernel, const std::string &name, Where where) {
+  begin(kernel, where);
+  auto [known, isNew] = kernel.arguments.try_emplace(name, where);
+  if (!isNew)
+    fail(where, "kernel '" + kernel.name +
+                    "': expected a name of its own for each argument, got '" + name +
+                    "', which line " + std::to_string(known->second.line()) +
+                    " has given to another one");
+}
+
+/// Where an array or a tree is used; nothing else says that.
+static Where whereOf(std::initializer_list<Operand> indices) {
+  return indices.size() ? Access::whereOf(*indices.begin()) : Where();
+}
+
 Array Access::array(KernelState &kernel, const KernelArray &native) {
   check(kernel);
   Array made;
@@ -99,15 +135,17 @@ Tree Access::tree(KernelState &kernel, const KernelTree &native) {
   return made;
 }
 
-KernelState &Access::kernelOf(const Array &array) {
+KernelState &Access::kernelOf(const Array &array, std::initializer_list<Operand> indices) {
   if (!array.kernel)
-    fail({}, "expected an array of a kernel, got one that nothing was assigned to");
+    fail(detail::whereOf(indices),
+         "expected an array of a kernel, got one that nothing was assigned to");
   return *array.kernel;
 }
 
-KernelState &Access::kernelOf(const Tree &tree) {
+KernelState &Access::kernelOf(const Tree &tree, std::initializer_list<Operand> indices) {
   if (!tree.kernel)
-    fail({}, "expected a tree of a kernel, got one that nothing was assigned to");
+    fail(detail::whereOf(indices),
+         "expected a tree of a kernel, got one that nothing was assigned to");
   return *tree.kernel;
 }
 
@@ -128,10 +166,12 @@ KernelValue Access::resolve(KernelState &kernel, const Operand &operand) {
   begin(kernel, operand.where);
   KernelBuilder &builder = kernel.builder();
   KernelValue found;
-  if (const auto *value = std::get_if<Value>(&operand.what))
+  if (const auto *value = std::get_if<Value>(&operand.what)) {
+    checkVisible(kernel, native(*value).ir, operand.where);
     return native(*value);
+  }
   if (const auto *place = std::get_if<Place>(&operand.what))
-    found = builder.load(native(*place));
+    found = builder.load(usable(*place));
   else if (const auto *truth = std::get_if<bool>(&operand.what))
     found = builder.boolean(*truth);
   else if (const auto *number = std::get_if<int64_t>(&operand.what))

@@ -1,6 +1,9 @@
 // Arguments, loops, conditions and prints of metate/builder.hpp.
 #include "State.h"
 
+#include <cmath>
+#include <cstdio>
+
 using namespace metate::frontend;
 
 namespace metate::builder {
@@ -8,12 +11,12 @@ namespace metate::builder {
 using detail::Access;
 
 Value Kernel::value(const std::string &name, Type type, Where where) {
-  Access::begin(*state, where);
+  Access::claim(*state, name, where);
   return Access::value(*state, state->builder().valueArgument(name, Access::native(type)));
 }
 
 Array Kernel::array(const std::string &name, Type element, unsigned ndim, Where where) {
-  Access::begin(*state, where);
+  Access::claim(*state, name, where);
   if (ndim + element.rank > METATE_MAX_RANK)
     Access::fail(where, "array '" + name + "': expected at most " +
                             std::to_string(METATE_MAX_RANK - element.rank) + " dimensions, got " +
@@ -23,12 +26,12 @@ Array Kernel::array(const std::string &name, Type element, unsigned ndim, Where 
 }
 
 Tree Kernel::tree(const std::string &name, const TreeType &type, Where where) {
-  Access::begin(*state, where);
+  Access::claim(*state, name, where);
   return Access::tree(*state, state->builder().treeArgument(name, type.text()));
 }
 
 Place Kernel::result(Type type, const std::string &name, Where where) {
-  Access::begin(*state, where);
+  Access::claim(*state, name, where);
   return Access::place(*state, state->builder().resultArgument(Access::native(type), name));
 }
 
@@ -58,13 +61,37 @@ Value Kernel::matrix(std::initializer_list<Operand> elements, unsigned rows) {
                        state->builder().makeMatrix(Access::resolve(*state, elements), rows));
 }
 
+// The numbers of an integer type; of 64 bits as floats have them: each below the second one.
+static std::pair<double, double> rangeOf(metate_dtype type) {
+  int bits = type == METATE_U1 ? 1 : int(frontend::bitWidth(type));
+  bool hasSign = type != METATE_U1 && frontend::isSigned(type);
+  return {hasSign ? -std::ldexp(1.0, bits - 1) : 0.0, std::ldexp(1.0, bits - hasSign)};
+}
+
+static void checkFits(double value, metate_dtype type, Where where) {
+  auto [first, end] = rangeOf(type);
+  if (value >= first && value < end && value == std::floor(value))
+    return;
+  auto whole = [](double number, int power) { // of 64 bits by a power
+    return std::fabs(number) < 9e15 ? std::to_string(int64_t(number))
+                                    : (number < 0 ? "-2^" : "2^") + std::to_string(power);
+  };
+  int bits = int(std::log2(end));
+  char given[32];
+  std::snprintf(given, sizeof given, "%.17g", value);
+  Access::fail(where, "constant: expected a whole number from " + whole(first, bits) + " to " +
+                          (end < 9e15 ? whole(end - 1, bits) : whole(end, bits) + " - 1") +
+                          " for " + frontend::scalarName(type).str() + ", got " + given);
+}
+
 Value Kernel::constant(double value, Type type, Where where) {
   Access::begin(*state, where);
   bool isFloat = frontend::isFloat(type.scalar);
-  if (!isFloat && value != double(int64_t(value)))
-    Access::fail(where, "constant: expected a whole number for an integer type");
+  if (!isFloat)
+    checkFits(value, type.scalar, where);
+  int64_t bits = isFloat ? 0 : value < 0 ? int64_t(value) : int64_t(uint64_t(value));
   KernelValue made = isFloat ? state->builder().floatConstant(value, type.scalar)
-                             : state->builder().integerConstant(int64_t(value), type.scalar);
+                             : state->builder().integerConstant(bits, type.scalar);
   return Access::value(*state, state->builder().convert(made, Access::native(type), "constant"));
 }
 
@@ -104,7 +131,7 @@ Value Kernel::begin_serial(const Range &range, const Place *going, Where where) 
   Access::begin(*state, where);
   const Reference *keepGoing = nullptr;
   if (going) {
-    keepGoing = &Access::native(*going);
+    keepGoing = &Access::usable(*going);
     if (keepGoing->kind != Reference::Kind::Local || !keepGoing->type.isBool() ||
         !keepGoing->type.isScalar())
       Access::fail(where,

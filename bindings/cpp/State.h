@@ -16,7 +16,8 @@ struct KernelState : std::enable_shared_from_this<KernelState> {
   frontend::KernelBuilder &builder();
   std::optional<frontend::KernelBuilder> writer;
   std::string name;
-  Where at; // of what is being written
+  Where at;                               // of what is being written
+  std::map<std::string, Where> arguments; // and results, by name: where they are declared
 };
 
 struct ModuleState {
@@ -46,11 +47,16 @@ struct Access {
   static frontend::KernelValue native(const Value &value);
   static Place place(KernelState &kernel, const frontend::Reference &native);
   static const frontend::Reference &native(const Place &place);
+  /// Of a place that is used where the kernel is being written: throws behind the loop or the branch that it belongs to.
+  static const frontend::Reference &usable(const Place &place);
+  static void checkVisible(KernelState &kernel, mlir::Value value, Where where);
+  /// Each argument, and the result, has a name of its own.
+  static void claim(KernelState &kernel, const std::string &name, Where where);
   static frontend::KernelArray native(const Array &array);
   static frontend::KernelTree native(const Tree &tree);
   /// Whose it is. Throws for an array or a tree that nothing was assigned to.
-  static KernelState &kernelOf(const Array &array);
-  static KernelState &kernelOf(const Tree &tree);
+  static KernelState &kernelOf(const Array &array, std::initializer_list<Operand> indices = {});
+  static KernelState &kernelOf(const Tree &tree, std::initializer_list<Operand> indices = {});
   static Array array(KernelState &kernel, const frontend::KernelArray &native);
   static Tree tree(KernelState &kernel, const frontend::KernelTree &native);
 

@@ -1,6 +1,8 @@
 // Operators and functions, places, arrays and trees of metate/builder.hpp.
 #include "State.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace metate::frontend;
@@ -24,7 +26,15 @@ Value binary(const std::string &op, const Operand &left, const Operand &right) {
                                                 : kernel.builder().binary(op, a, b));
 }
 
+static void checkOperator(const std::string &what, const std::string &op,
+                          llvm::ArrayRef<llvm::StringRef> known, Where where) {
+  if (!llvm::is_contained(known, op))
+    Access::fail(where,
+                 what + ": expected one of '" + llvm::join(known, "', '") + "', got '" + op + "'");
+}
+
 Value unary(const std::string &op, const Operand &value) {
+  checkOperator("unary", op, {"-", "+", "~", "not"}, Access::whereOf(value));
   KernelState &kernel = detail::commonKernel({&value});
   return Access::value(kernel, kernel.builder().unary(op, Access::resolve(kernel, value)));
 }
@@ -91,7 +101,7 @@ Value Value::operator()(const Operand &row, const Operand &column) const {
 // NOLINTBEGIN(misc-unconventional-assign-operator)
 const Place &Place::operator=(const Operand &value) const {
   KernelValue stored = Access::resolve(*kernel, value);
-  kernel->builder().store(state->reference, stored, "value");
+  kernel->builder().store(Access::usable(*this), stored, "value");
   Access::check(*kernel);
   return *this;
 }
@@ -100,7 +110,7 @@ const Place &Place::operator=(const Place &other) const { return *this = Operand
 // NOLINTEND(misc-unconventional-assign-operator)
 
 const Place &Place::update(const char *op, const char *atomicOp, const Operand &value) const {
-  if (kernel->builder().isShared(state->reference))
+  if (kernel->builder().isShared(Access::usable(*this)))
     return atomic(atomicOp, value), *this;
   return *this = binary(op, Operand(*this, Access::whereOf(value)), value);
 }
@@ -114,36 +124,38 @@ const Place &Place::operator^=(const Operand &value) const { return update("^", 
 
 Value Place::atomic(const std::string &op, const Operand &value) const {
   KernelValue operand = Access::resolve(*kernel, value);
-  return Access::value(*kernel, kernel->builder().atomic(op, state->reference, operand));
+  return Access::value(*kernel, kernel->builder().atomic(op, Access::usable(*this), operand));
 }
 
 Value Place::compare_exchange(const Operand &expected, const Operand &desired) const {
   KernelValue before = Access::resolve(*kernel, expected),
               after = Access::resolve(*kernel, desired);
-  return Access::value(*kernel, kernel->builder().compareExchange(state->reference, before, after));
+  return Access::value(*kernel,
+                       kernel->builder().compareExchange(Access::usable(*this), before, after));
 }
 
 Type Place::type() const { return Access::shown(state->reference.type); }
 
 Value Place::load(Where where) const {
   Access::begin(*kernel, where);
-  return Access::value(*kernel, kernel->builder().load(state->reference));
+  return Access::value(*kernel, kernel->builder().load(Access::usable(*this)));
 }
 
 Place Place::operator[](const Operand &index) const {
-  return Access::place(
-      *kernel, kernel->builder().component(state->reference, Access::resolve(*kernel, {index})));
+  return Access::place(*kernel, kernel->builder().component(Access::usable(*this),
+                                                            Access::resolve(*kernel, {index})));
 }
 
 Place Place::operator()(const Operand &row, const Operand &column) const {
-  return Access::place(*kernel, kernel->builder().component(
-                                    state->reference, Access::resolve(*kernel, {row, column})));
+  return Access::place(
+      *kernel,
+      kernel->builder().component(Access::usable(*this), Access::resolve(*kernel, {row, column})));
 }
 
 //===-- arrays and trees ---------------------------------------------------===//
 
 Place Array::element(std::initializer_list<Operand> indices) const {
-  KernelState &state = Access::kernelOf(*this);
+  KernelState &state = Access::kernelOf(*this, indices);
   return Access::place(
       state, state.builder().arrayElement(Access::native(*this), Access::resolve(state, indices)));
 }
@@ -158,39 +170,39 @@ Value Array::shape(unsigned axis) const {
 }
 
 Place Tree::member(const std::string &name, std::initializer_list<Operand> indices) const {
-  KernelState &state = Access::kernelOf(*this);
+  KernelState &state = Access::kernelOf(*this, indices);
   std::vector<KernelValue> at = Access::resolve(state, indices);
   return Access::place(state, state.builder().member(Access::native(*this), name, at));
 }
 
 Value Tree::is_active(const std::string &path, std::initializer_list<Operand> indices) const {
-  KernelState &state = Access::kernelOf(*this);
+  KernelState &state = Access::kernelOf(*this, indices);
   std::vector<KernelValue> at = Access::resolve(state, indices);
   return Access::value(state, state.builder().isActive(Access::native(*this), path, at));
 }
 
 void Tree::activate(const std::string &path, std::initializer_list<Operand> indices) const {
-  KernelState &state = Access::kernelOf(*this);
+  KernelState &state = Access::kernelOf(*this, indices);
   std::vector<KernelValue> at = Access::resolve(state, indices);
   state.builder().activate(Access::native(*this), path, at);
   Access::check(state);
 }
 
 void Tree::deactivate(const std::string &path, std::initializer_list<Operand> indices) const {
-  KernelState &state = Access::kernelOf(*this);
+  KernelState &state = Access::kernelOf(*this, indices);
   std::vector<KernelValue> at = Access::resolve(state, indices);
   state.builder().deactivate(Access::native(*this), path, at);
   Access::check(state);
 }
 
 Value Tree::append(const std::string &level, std::initializer_list<Operand> indices) const {
-  KernelState &state = Access::kernelOf(*this);
+  KernelState &state = Access::kernelOf(*this, indices);
   std::vector<KernelValue> at = Access::resolve(state, indices);
   return Access::value(state, state.builder().append(Access::native(*this), level, at));
 }
 
 Value Tree::length(const std::string &level, std::initializer_list<Operand> indices) const {
-  KernelState &state = Access::kernelOf(*this);
+  KernelState &state = Access::kernelOf(*this, indices);
   std::vector<KernelValue> at = Access::resolve(state, indices);
   return Access::value(state, state.builder().length(Access::native(*this), level, at));
 }

@@ -64,6 +64,8 @@ static Module everything() {
     out(9).atomic("max", t);
     out(10) = binary("@", m, k.vector({1.0, 0.0}))[1];
     out(11) = (!(t < 0)) & (~cast(t, i32) == -4);
+    out(12) = k.constant(18446744073709549568.0, u64); // the greatest that is a double
+    out(13) = k.constant(-128, i8) + k.constant(1, u1);
   });
   module.kernel("grow", [list](Kernel &k) {
     Tree f = k.tree("f", list);
@@ -180,11 +182,23 @@ static void runAll(const metate::Module &module) {
   double grid[2][3] = {{100, 1, 2}, {100, 3, 4}}, total = -1;
   module.kernel("total")(metate::ArrayView(grid[0], {2, 3}), metate::ArrayView<double>(&total, {}));
   expect(total == 10, "total");
-  double out[12] = {}, t = 3;
+  double out[14] = {}, t = 3;
   module.kernel("numbers")(std::span(out), t);
-  const double wanted[12] = {
-      std::sqrt(t) + 9, std::sqrt(46.0), 46, 9, -2, -3, 40, 1023, 9, 3, 3, 1};
-  for (int k = 0; k < 12; ++k)
+  const double wanted[14] = {std::sqrt(t) + 9,
+                             std::sqrt(46.0),
+                             46,
+                             9,
+                             -2,
+                             -3,
+                             40,
+                             1023,
+                             9,
+                             3,
+                             3,
+                             1,
+                             18446744073709549568.0,
+                             -127};
+  for (int k = 0; k < 14; ++k)
     if (std::fabs(out[k] - wanted[k]) > 1e-12)
       std::printf("numbers %d: expected %.17g, got %.17g\n", k, wanted[k], out[k]), ++failures;
   auto list = module.tree_type("list").make();
@@ -253,6 +267,48 @@ static void mistakes() {
   mistake([](Kernel &) { Array()(0) = 1; });
   mistake([](Kernel &k) { k.serial_for(3, k.variable(1), [](Value) {}); });
   mistake([](Kernel &k) { k.variable(k.random(f32, k.value("seed", u32))); });
+  mistake([](Kernel &k) { unary("??", k.value("x", i32)); });
+  mistake([](Kernel &k) { binary("??", k.value("x", i32), 1); });
+  mistake([](Kernel &k) { function("??", k.value("x", f32)); });
+  mistake([](Kernel &k) { linear("??", k.vector({1, 2, k.value("x", i32)}), 1); });
+  mistake([](Kernel &k) { k.array("x", i32, 1)(0).atomic("??", 1); });
+  mistake([](Kernel &k) {
+    k.value("x", i32);
+    k.array("x", f32, 1);
+  });
+  mistake([](Kernel &k) { k.variable(k.constant(300, u8)); });
+  mistake([](Kernel &k) { k.variable(k.constant(-129, i8)); });
+  mistake([](Kernel &k) { k.variable(k.constant(0.5, i64)); });
+  mistake([](Kernel &k) { k.variable(k.constant(1e19, i64)); });
+  mistake([](Kernel &k) { k.variable(k.constant(2, u1)); });
+  mistake([](Kernel &k) {
+    Array x = k.array("x", f32, 1);
+    Value last;
+    k.parallel_for({x.shape(0)}, [&](Value i) { last = i + 1; });
+    x(0) = last;
+  });
+  mistake([](Kernel &k) {
+    Array x = k.array("x", f32, 1);
+    std::vector<Place> kept;
+    k.parallel_for({4}, [&](Value) { kept.push_back(k.variable(1)); });
+    x(0) = kept[0];
+  });
+  mistake([](Kernel &k) {
+    Array x = k.array("x", f32, 1);
+    std::vector<Place> kept;
+    k.serial_for(3, [&](Value i) { kept.push_back(x(i)); });
+    kept[0] += 2;
+  });
+  mistake([](Kernel &k) {
+    Array x = k.array("x", f32, 1);
+    Value going;
+    k.while_([&] { return going = x(0) > 1; }, [&] { x(0) = going; });
+  });
+  mistake([](Kernel &k) {
+    Array x = k.array("x", f32, 1);
+    Value more;
+    k.if_(x(0) > 0, [&] { more = x(1) + 1; }, [&] { x(0) = more; });
+  });
   Module module("m");
   Value kept;
   module.kernel("first", [&](Kernel &k) { kept = k.value("x", f32); });

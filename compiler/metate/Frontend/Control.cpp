@@ -20,6 +20,13 @@ Value KernelBuilder::indexConstant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc(), value);
 }
 
+bool KernelBuilder::sees(Value value) const {
+  Block *block = builder.getInsertionBlock(), *home = value.getParentBlock();
+  while (block && block != home)
+    block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr;
+  return block;
+}
+
 /// A loop variable is at least as wide as default_ip.
 Scalar KernelBuilder::loopType(const Bounds &bounds) {
   Scalar type = promote(bounds.lower.type.scalar, bounds.upper.type.scalar);

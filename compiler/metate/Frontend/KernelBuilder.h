@@ -191,6 +191,8 @@ public:
   /// `desired` where the place holds, bit for bit, `expected`; the old value.
   KernelValue compareExchange(const Reference &reference, const KernelValue &expected,
                               const KernelValue &desired);
+  /// May what is written next use the value? One of a loop or a branch that has ended is not known behind it.
+  bool sees(mlir::Value value) const;
   /// Do several workers see this place? Locals of the iteration are the only
   /// ones that they do not.
   bool isShared(const Reference &reference) const;
