@@ -386,6 +386,8 @@ def _build(parsed) -> int:
     module = _module_of(parsed)
     try:
         written = _bundle(module, parsed) if parsed.bundle else _save(module, parsed)
+        for graph, memory in module.planned:
+            print(f"graph {graph}: {memory}")
     except RuntimeValueError_ as error:
         raise UsageError(str(error)) from None
     if parsed.depfile:

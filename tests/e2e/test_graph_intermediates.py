@@ -214,6 +214,56 @@ def test_random_graphs_keep_what_is_needed(seed):
     assert remark.numbers["bound"] <= remark.numbers["bytes"] < remark.numbers["apart"]
 
 
+@mt.kernel
+def keep(x: line, y: line):
+    for i in range(y.shape[0]):
+        if x[i] > 1.5:
+            y[i] = x[i] - 1.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_arrays_of_a_turn_share_memory(seed):
+    """Random turns: arrays that each turn writes anew, beside arrays that keep something from one turn to the next."""
+    draw = np.random.default_rng(seed)
+    builder, turns = GraphBuilder(), Arg(ArgKind.SCALAR, "turns", mt.i32)
+    handles = {name: Arg(ArgKind.NDARRAY, name, mt.f32, ndim=1) for name in ("x", "out")}
+    steps = []  # (kernel, names)
+
+    def run(into, kernel, *names):
+        into.dispatch(kernel, *(handles[name] for name in names))
+        return kernel, names
+
+    handles["kept"] = builder.intermediate("kept", mt.f32, (64,))
+    before = [run(builder, mix, "x", "x", "kept")]
+    turn, inner = builder.create_sequential(), builder.create_sequential()
+    for number in range(7):
+        name = f"t{number}"
+        known = [one for one in handles if one != "out"][-4:]
+        handles[name] = builder.intermediate(name, mt.f32, (64,))
+        steps.append(run(turn, mix, *draw.choice(known, 2), name))
+    steps.append(run(turn, keep, "t6", "kept"))
+    handles["far"] = builder.intermediate("far", mt.f32, (64,))
+    again = [run(inner, mix, "kept", "t6", "far"), run(inner, mix, "far", str(draw.choice(["t4", "t5"])), "out")]
+    turn.append(inner, count=2)
+    builder.append(turn, count=turns)
+    values = {name: np.zeros(64, "f4") for name in handles} | {"x": draw.random(64, dtype="f4") * 2}
+
+    def do(kernel, names):
+        a, b, into = values[names[0]], values[names[-2]], values[names[-1]]
+        new = np.float32(0.5) * a + np.float32(0.25) * b + np.float32(1) if kernel is mix else np.where(a > 1.5, a - 1, into)
+        into[:] = new
+
+    for one in (*before, *(steps + again * 2) * 3):
+        do(*one)
+    with mt.Context(opt_level=0, reports=True):
+        graph = builder.compile()
+        found = np.zeros(64, "f4")
+        graph.run({"x": values["x"], "out": found, "turns": 3})
+        (remark,) = [one for one in graph.report().remarks if one.subject == "intermediates"]
+    np.testing.assert_allclose(found, values["out"], rtol=1e-6)
+    assert remark.numbers["bound"] == remark.numbers["bytes"] < remark.numbers["apart"] == 9 * 256
+
+
 def test_trees_beside_intermediates(rng):
     cells = mt.root.pointer(mt.i, 8).dense(mt.i, 16)
     field = mt.field(mt.f32)

@@ -91,4 +91,16 @@ uint32_t parseCount(const std::string &option, const std::string &text) {
   return uint32_t(std::stoul(text));
 }
 
+const char *documentationOf(const Module &module, uint32_t kernel) {
+  const auto *base = static_cast<const char *>(module.describe().descriptor);
+  const auto *head = reinterpret_cast<const metate_descriptor *>(base);
+  uint32_t source =
+      reinterpret_cast<const metate_kernel_info *>(base + head->kernels.offset)[kernel].source;
+  uint32_t text =
+      source == METATE_NONE
+          ? 0
+          : reinterpret_cast<const metate_text *>(base + head->texts.offset)[source].text;
+  return text ? base + text : "";
+}
+
 } // namespace metate::tool

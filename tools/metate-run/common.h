@@ -39,6 +39,8 @@ const char *levelKindName(uint32_t kind);
 std::vector<std::string> accessNames(uint32_t access);
 /// "x86-64-v3", "cuda 8.0"
 std::string machineName(const metate_variant_description &variant);
+/// What the kernel's author wrote of it, and what the compiler planned of a graph; "": nothing.
+const char *documentationOf(const Module &module, uint32_t kernel);
 uint32_t parseCount(const std::string &option, const std::string &text);
 
 /// What `inspect` prints, of a file that is in memory.

@@ -203,6 +203,9 @@ void showKernels(const Module &module) {
     if (*info.file)
       std::printf(", from %s:%u", info.file, info.line);
     std::printf("\n");
+    for (const std::string &line : split(documentationOf(module, i), '\n'))
+      if (!line.empty())
+        std::printf("    | %s\n", line.c_str());
     for (const auto &argument : kernel.arguments())
       std::printf("    %-14s %-24s %s%s\n", argument.name,
                   (showArgument(argument) + showShape(kernel, argument)).c_str(),

@@ -73,6 +73,7 @@ void addKernels(Json &json, const Module &module) {
     Kernel kernel(raw);
     auto info = kernel.describe();
     json.object().pair("name", info.name).pair("file", info.file).pair("line", info.line);
+    json.pair("documentation", documentationOf(module, i));
     json.pair("tasks", info.task_count).pair("graph", bool(info.flags & METATE_KERNEL_GRAPH));
     json.pair("may_alias", !(info.flags & METATE_KERNEL_NO_ALIAS));
     json.pair("debug", bool(info.flags & METATE_KERNEL_DEBUG));

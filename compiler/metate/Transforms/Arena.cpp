@@ -11,10 +11,24 @@
 
 using namespace metate;
 
-void Arena::add(uint64_t bytes, unsigned begin, unsigned end) {
-  if (isMutant(Mutant::ArenaLastStepFree) && end > begin)
-    --end;
-  blocks.push_back({llvm::alignTo(bytes, align), begin, end});
+void Arena::add(uint64_t bytes, std::vector<Lifetime> times) {
+  if (isMutant(Mutant::ArenaLastStepFree) && !times.empty() &&
+      times.back().end > times.back().begin)
+    --times.back().end;
+  blocks.push_back({llvm::alignTo(bytes, align), std::move(times)});
+}
+
+bool Arena::Block::livesAt(unsigned step) const {
+  return llvm::any_of(times,
+                      [&](const Lifetime &time) { return time.begin <= step && step <= time.end; });
+}
+
+bool Arena::Block::meets(const Block &other) const {
+  return llvm::any_of(times, [&](const Lifetime &one) {
+    return llvm::any_of(other.times, [&](const Lifetime &two) {
+      return one.begin <= two.end && two.begin <= one.end;
+    });
+  });
 }
 
 uint64_t Arena::place(llvm::ArrayRef<unsigned> order, std::vector<uint64_t> &offsets) const {
@@ -42,12 +56,13 @@ uint64_t Arena::place(llvm::ArrayRef<unsigned> order, std::vector<uint64_t> &off
 ArenaPlan Arena::plan() const {
   ArenaPlan best;
   for (const Block &block : blocks) {
-    uint64_t live = 0; // what is most is so at a step where some block begins
-    for (const Block &other : blocks)
-      if (other.begin <= block.begin && block.begin <= other.end)
-        live += other.bytes;
-    best.leastBytes = std::max(best.leastBytes, live);
     best.apartBytes += block.bytes;
+    for (const Lifetime &time : block.times) {
+      uint64_t live = 0; // what is most is so at a step where some block begins to live
+      for (const Block &other : blocks)
+        live += other.livesAt(time.begin) ? other.bytes : 0;
+      best.leastBytes = std::max(best.leastBytes, live);
+    }
   }
   std::vector<unsigned> order(blocks.size());
   std::iota(order.begin(), order.end(), 0);

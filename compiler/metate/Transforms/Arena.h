@@ -23,19 +23,25 @@ struct ArenaPlan {
   uint64_t apartBytes = 0; ///< without sharing
 };
 
+/// Steps from the first to the last one, both included.
+struct Lifetime {
+  unsigned begin, end;
+};
+
 class Arena {
 public:
   static constexpr uint64_t align = 64; ///< of each block
 
-  /// A block of so many bytes, which lives from step `begin` to step `end`, both included.
-  void add(uint64_t bytes, unsigned begin, unsigned end);
+  /// A block of so many bytes, which lives in these times, one after the other: between them nobody needs what it holds.
+  void add(uint64_t bytes, std::vector<Lifetime> times);
   ArenaPlan plan() const;
 
 private:
   struct Block {
     uint64_t bytes; ///< a multiple of `align`
-    unsigned begin, end;
-    bool meets(const Block &other) const { return begin <= other.end && other.begin <= end; }
+    std::vector<Lifetime> times;
+    bool livesAt(unsigned step) const;
+    bool meets(const Block &other) const;
   };
   /// Places the blocks in this order; the bytes of all.
   uint64_t place(llvm::ArrayRef<unsigned> order, std::vector<uint64_t> &offsets) const;

@@ -1,8 +1,9 @@
 //===- PlanIntermediates.cpp - memory of a graph's own arrays ---*- C++ -*-===//
 //
 // Each array gets a place in one pool, so that arrays which are needed at the same time lie apart. Offsets do not depend on the
-// launch: they are those of the largest extents. An array is needed from the first run that uses it to the last one; one that a loop
-// uses, in the whole loop, whose next turn may find what this one left. How the places are found is Arena's business (Arena.h).
+// launch: they are those of the largest extents. An array is needed from a run that writes it to the last one that uses that: until one
+// that writes all of it (WholeWrites.h) there are others. One that a loop uses is needed in the whole loop, whose next turn may find what
+// this one left, unless each turn begins by writing all of it. How the places are found is Arena's business (Arena.h).
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Graph.h"
@@ -10,6 +11,7 @@
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Arena.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/WholeWrites.h"
 #include "metate/abi/module.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -63,8 +65,7 @@ public:
       FailureOr<uint64_t> bytes = largestBytes(op);
       if (failed(bytes) || failed(checkWritten(op)))
         return failure();
-      auto [begin, end] = stepsOf(op);
-      arena.add(*bytes, begin, end);
+      arena.add(*bytes, timesOf(op));
       ops.push_back(op);
     }
     if (ops.empty())
@@ -75,6 +76,7 @@ public:
       op.setOffsetAttr(builder.getI64IntegerAttr(int64_t(offset)));
       op.setTotalAttr(builder.getI64IntegerAttr(int64_t(plan.bytes)));
     }
+    tellHosts(plan);
     if (auto remark = remarkNoted(ops.front(), "plan-intermediates", "intermediates"))
       remark << Number("arrays", ops.size()) << " intermediates lie in "
              << Number("bytes", plan.bytes) << " bytes, "
@@ -86,22 +88,78 @@ public:
   }
 
 private:
-  /// The first and the last step that it must be there for.
-  std::pair<unsigned, unsigned> stepsOf(IntermediateOp op) {
-    unsigned begin = ~0u, end = 0;
-    auto cover = [&](RunOp run) {
-      begin = std::min(begin, steps.lookup(run));
-      end = std::max(end, steps.lookup(run));
-    };
-    for (Operation *user : op->getUsers()) {
-      cover(cast<RunOp>(user));
-      Operation *loop = nullptr; // the outermost one around it
-      for (Operation *parent = user->getParentOp(); parent != graph; parent = parent->getParentOp())
-        loop = isa<scf::ForOp>(parent) ? parent : loop;
-      if (loop && !isMutant(Mutant::LoopLifeForgotten))
-        loop->walk(cover);
+  /// A line behind what the author wrote: headers, inspect and `metate build` show it.
+  void tellHosts(const ArenaPlan &plan) {
+    std::string text;
+    if (auto written = graph->getAttrOfType<StringAttr>(mark::documentation))
+      text = written.str() + "\n\n";
+    text += intermediatesNote.str() + std::to_string(plan.offsets.size()) + " arrays in " +
+            std::to_string(plan.bytes) + " bytes, " + std::to_string(plan.bytes - plan.leastBytes) +
+            " more than are needed at once; " + std::to_string(plan.apartBytes) +
+            " without sharing";
+    graph->setAttr(mark::documentation, StringAttr::get(graph.getContext(), text));
+  }
+
+  RunOp firstOf(IntermediateOp op) {
+    RunOp first;
+    for (Operation *user : op->getUsers())
+      if (auto run = cast<RunOp>(user); !first || steps.lookup(run) < steps.lookup(first))
+        first = run;
+    return first;
+  }
+
+  /// The innermost loop around all runs that use it; null: none.
+  Operation *homeOf(IntermediateOp op) {
+    Operation *home = nullptr;
+    for (Operation *parent = (*op->user_begin())->getParentOp(); parent != graph && !home;
+         parent = parent->getParentOp())
+      if (isa<scf::ForOp>(parent) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+            return parent->isProperAncestor(user);
+          }))
+        home = parent;
+    return home;
+  }
+
+  /// Does the run write all of it, and read nothing of it? Then nobody needs what it held before.
+  static bool renews(RunOp run, IntermediateOp op) {
+    for (auto [number, operand] : llvm::enumerate(run.getOperands()))
+      if (operand == op.getArray() && !writesAllOf(kernelOf(run), unsigned(number)))
+        return false;
+    return true;
+  }
+
+  /// The outermost loop around a run that is inside of `around`; null: none.
+  static Operation *loopIn(Operation *around, Operation *run) {
+    Operation *loop = nullptr;
+    for (Operation *parent = run->getParentOp(); parent != around; parent = parent->getParentOp())
+      loop = isa<scf::ForOp>(parent) ? parent : loop;
+    return loop;
+  }
+
+  /// The steps in which it must be there: from each run that renews it to the last one that uses that.
+  std::vector<Lifetime> timesOf(IntermediateOp op) {
+    // Where each turn of a loop begins by renewing it, its times are those of a turn.
+    Operation *home = homeOf(op), *around = graph;
+    if (RunOp first = firstOf(op); home && first->getParentOp() == home && renews(first, op))
+      around = home;
+    SmallVector<Operation *> users(op->user_begin(), op->user_end());
+    llvm::sort(users,
+               [&](Operation *a, Operation *b) { return steps.lookup(a) < steps.lookup(b); });
+    std::vector<Lifetime> times;
+    for (Operation *user : users) {
+      Lifetime time = {steps.lookup(user), steps.lookup(user)};
+      Operation *loop = loopIn(around, user);
+      if (loop && !isMutant(Mutant::LoopLifeForgotten)) // what its turns leave for one another
+        loop->walk([&](RunOp run) {
+          time = {std::min(time.begin, steps.lookup(run)), std::max(time.end, steps.lookup(run))};
+        });
+      if (times.empty() ||
+          (!loop && renews(cast<RunOp>(user), op) && time.begin > times.back().end))
+        times.push_back(time);
+      else
+        times.back().end = std::max(times.back().end, time.end);
     }
-    return {begin, end};
+    return times;
   }
 
   /// A loop that may make no turn leaves unwritten what others read behind it.
@@ -125,10 +183,7 @@ private:
 
   /// What nobody has written has no meaning: the first kernel that is given it writes it.
   LogicalResult checkWritten(IntermediateOp op) {
-    RunOp first;
-    for (Operation *user : op->getUsers())
-      if (auto run = cast<RunOp>(user); !first || steps.lookup(run) < steps.lookup(first))
-        first = run;
+    RunOp first = firstOf(op);
     for (auto [number, operand] : llvm::enumerate(first.getOperands())) {
       auto access = kernelOf(first).getArgAttrOfType<IntegerAttr>(number, mark::access);
       if (operand == op.getArray() && access && access.getInt() & METATE_ACCESS_WRITE)
