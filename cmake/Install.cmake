@@ -1,5 +1,5 @@
 # What is installed, under one prefix: lib/ (libmetate, its executors, drivers of devices, a CMake package), include/, bin/ (metate-run):
-# the component `runtime`. The extensions, at the top of the prefix, are bindings' (the components `python`, `stubs`): in a
+# the component `runtime`. The extensions, at the top of the prefix, are bindings' (the components `python`, `python_compiler`, `stubs`): in a
 # wheel the prefix is the package metate_native. Nothing here is built.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/metate ${CMAKE_SOURCE_DIR}/abi/metate DESTINATION include
   COMPONENT runtime FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "builder.hpp" EXCLUDE)
