@@ -221,6 +221,19 @@ def keep(x: line, y: line):
             y[i] = x[i] - 1.0
 
 
+@mt.kernel
+def latch(x: line, turn: mt.types.ndarray(mt.i32, ndim=1), y: line):
+    for i in range(y.shape[0]):
+        if turn[0] == 0:
+            y[i] = x[i]
+
+
+@mt.kernel
+def count(turn: mt.types.ndarray(mt.i32, ndim=1)):
+    for i in turn:
+        turn[i] += 1
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_arrays_of_a_turn_share_memory(seed):
     """Random turns: arrays that each turn writes anew, beside arrays that keep something from one turn to the next."""
@@ -238,30 +251,43 @@ def test_arrays_of_a_turn_share_memory(seed):
     turn, inner = builder.create_sequential(), builder.create_sequential()
     for number in range(7):
         name = f"t{number}"
-        known = [one for one in handles if one != "out"][-4:]
+        known = [one for one in handles if one not in ("out", "turn", "held")][-4:]
         handles[name] = builder.intermediate(name, mt.f32, (64,))
         steps.append(run(turn, mix, *draw.choice(known, 2), name))
-    steps.append(run(turn, keep, "t6", "kept"))
+        if number == 2:  # what the first turn leaves is there in the later ones
+            handles["turn"] = Arg(ArgKind.NDARRAY, "turn", mt.i32, ndim=1)
+            handles["held"] = builder.intermediate("held", mt.f32, (64,))
+            steps.append(run(turn, latch, name, "turn", "held"))
+    handles["last"] = builder.intermediate("last", mt.f32, (64,))
+    steps += [run(turn, mix, "held", "t6", "last"), run(turn, keep, "last", "kept")]
     handles["far"] = builder.intermediate("far", mt.f32, (64,))
     again = [run(inner, mix, "kept", "t6", "far"), run(inner, mix, "far", str(draw.choice(["t4", "t5"])), "out")]
     turn.append(inner, count=2)
     builder.append(turn, count=turns)
     values = {name: np.zeros(64, "f4") for name in handles} | {"x": draw.random(64, dtype="f4") * 2}
 
-    def do(kernel, names):
+    def do(kernel, names, number=0):
         a, b, into = values[names[0]], values[names[-2]], values[names[-1]]
-        new = np.float32(0.5) * a + np.float32(0.25) * b + np.float32(1) if kernel is mix else np.where(a > 1.5, a - 1, into)
-        into[:] = new
+        if kernel is mix:
+            into[:] = np.float32(0.5) * a + np.float32(0.25) * b + np.float32(1)
+        elif kernel is keep:
+            into[:] = np.where(a > 1.5, a - 1, into)
+        elif number == 0:
+            into[:] = a
 
-    for one in (*before, *(steps + again * 2) * 3):
+    for one in before:
         do(*one)
+    for number in range(3):
+        for one in (*steps, *again * 2):
+            do(*one, number)
+    turn.dispatch(count, handles["turn"])
     with mt.Context(opt_level=0, reports=True):
         graph = builder.compile()
         found = np.zeros(64, "f4")
-        graph.run({"x": values["x"], "out": found, "turns": 3})
+        graph.run({"x": values["x"], "out": found, "turns": 3, "turn": np.zeros(1, "i4")})
         (remark,) = [one for one in graph.report().remarks if one.subject == "intermediates"]
     np.testing.assert_allclose(found, values["out"], rtol=1e-6)
-    assert remark.numbers["bound"] == remark.numbers["bytes"] < remark.numbers["apart"] == 9 * 256
+    assert remark.numbers["bound"] == remark.numbers["bytes"] < remark.numbers["apart"] == 11 * 256
 
 
 def test_trees_beside_intermediates(rng):
