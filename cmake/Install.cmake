@@ -5,7 +5,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/metate ${CMAKE_SOURCE_DIR}/abi/met
   COMPONENT runtime FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "builder.hpp" EXCLUDE)
 
 set(METATE_INSTALLED metate_abi metate_headers metate metate_cpp)
-foreach(part metate_tbb metate_threads metate_signature metate_simt metate_cuda metate_vulkan)
+foreach(part metate_tbb metate_threads metate_packed metate_signature metate_simt metate_cuda metate_vulkan)
   if(TARGET ${part})
     list(APPEND METATE_INSTALLED ${part})
   endif()

@@ -223,6 +223,9 @@ void bindKernel(nb::module_ &module) {
   nb::class_<Kernel>(module, "Kernel", nb::is_weak_referenceable(), "A kernel of an open module.")
       .def_prop_ro("name", &Kernel::getName)
       .def_prop_ro(
+          "address", [](const Kernel &self) { return reinterpret_cast<uintptr_t>(self.get()); },
+          "Of the metate_kernel, for other libraries; it lives as long as the module.")
+      .def_prop_ro(
           "signature", [](const Kernel &self) { return self.description().signature; },
           "Hash of name and arguments: guards the direct pointer.")
       .def_prop_ro(

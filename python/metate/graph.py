@@ -284,6 +284,10 @@ class Graph:
         """What the compiler did of its kernels' loops and where its intermediates lie: as kernels' `report`."""
         return self.kernel.report()
 
+    def packed(self, may_alias: bool = False) -> Any:
+        """The graph as a `tvm_ffi.Function`: as kernels' `packed`."""
+        return self.kernel.packed(may_alias)
+
     def _reserve_for(self, tree, arguments, keywords):
         return self.kernel._reserve_for(tree, arguments, keywords)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import compile_options, reporting
 from . import context as _context
+from .errors import RuntimeTypeError_
 from .frontend.specialize import text_of
 from .instances import Compiled, Instance
 
@@ -33,6 +34,36 @@ class KernelViews:
             Instance(self.signature_of(one), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0), one.reason, one.cache)
             for one in home.instances()
         ]
+
+    def ahead(self, may_alias: bool = False) -> Compiled:
+        """What it is compiled to for the types of its annotations, in the current context.
+
+        Raises CompilationError where the annotations leave something open.
+        """
+        parameters = self.specialise()
+        return self._instance_for(self._home(), may_alias, parameters, (None,) * len(parameters))
+
+    def packed(self, may_alias: bool = False) -> Any:
+        """The kernel as a `tvm_ffi.Function`, compiled for the types of its annotations in the current context.
+
+        It takes the parameters of its code one by one, members of structs among them: numbers, tensors, trees as the bytes of
+        their block.
+
+        Args:
+            may_alias: as of `aot.Module.add_kernel`: without it overlapping arguments are refused.
+        Raises CompilationError where the annotations leave a type
+        open, RuntimeTypeError_ where the kernel uses fields or random numbers, RuntimeImportError_ without tvm-ffi.
+        """
+        from .packed_functions import function
+
+        instance = self.ahead(may_alias)
+        if instance.requirements.hidden:
+            names = ", ".join(f"'{one.name}'" for one in instance.requirements.hidden)
+            raise RuntimeTypeError_(
+                f"{self.__name__}: packed: it takes {names} from outside of its arguments: pass what it uses as arguments, or "
+                "make a module of it"
+            )
+        return function(instance.kernel, instance.code)
 
     def signature(self) -> str:
         """The kernel's name and parameters with their annotations, as text."""

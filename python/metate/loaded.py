@@ -9,6 +9,7 @@ import os
 import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from metate_native import _runtime
 
@@ -145,6 +146,15 @@ class LoadedKernel:
                 raise RuntimeTypeError_(f"{what}, got {type(memory).__name__}")
         result = self._dispatcher.launch_with([pools.get(name) for name in names], *given)
         return result if self._result_paths is None else _rebuilt(self._result_paths, list(_as_tuple(result)))
+
+    def packed(self) -> Any:
+        """It as a `tvm_ffi.Function`, of its parameters one by one: numbers, tensors, trees as the bytes of their block.
+
+        Raises RuntimeImportError_ where tvm-ffi is not installed.
+        """
+        from .packed_functions import function
+
+        return function(self._kernel)
 
     @property
     def names(self) -> tuple[str, ...]:

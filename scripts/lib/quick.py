@@ -42,6 +42,7 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         (),
         ("tests/aot/test_device_hosts.py",),
     ),
+    (r"runtime/packed/|python/metate/packed_functions", (), ("tests/aot/test_packed_library.py", "tests/aot/test_every_way.py")),
     (r"tests/devices/", (), ("tests/devices",)),
     (
         r"tests/machines/|examples/firmware/|(runtime/(core|rpc)|python/metate/rpc|compiler/metate/(Emit|Module)|protocol|abi)/",

@@ -142,17 +142,15 @@ class Direct(Linked):
 
 
 LIBMETATE = pathlib.Path(__file__).resolve().parents[2] / "build/lib/libmetate.so"
+ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
 
 
-class Entry(Standard):
-    """Bare entries of a file that libmetate opened, by metate_kernel_direct: slots, no checks, a status."""
+class Entries(dict):
+    """The bare entries of a file that libmetate opened, by metate_kernel_direct."""
 
-    is_direct = True
-
-    def __init__(self, file):
-        opened = mt.aot.load(file)
-        super().__init__(opened.kernels, opened.types)
-        self._metate, self._module = ctypes.CDLL(LIBMETATE), ctypes.c_void_p()
+    def __init__(self, file, opened):
+        super().__init__()
+        self._opened, self._metate, self._module = opened, ctypes.CDLL(LIBMETATE), ctypes.c_void_p()
         device = ctypes.c_void_p()
         self._expect(self._metate.metate_device_open(None, ctypes.byref(device)))
         self._expect(self._metate.metate_module_open_file(device, str(file).encode(), 0, ctypes.byref(self._module)))
@@ -161,21 +159,41 @@ class Entry(Standard):
         self._metate.metate_last_error.restype = ctypes.c_char_p
         assert code == 0, self._metate.metate_last_error().decode()
 
-    def _entry(self, name):
-        found, entry = ctypes.c_void_p(), ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)()
+    def __missing__(self, name):
+        found, entry = ctypes.c_void_p(), ENTRY()
         self._expect(self._metate.metate_module_find_kernel(self._module, name.encode(), ctypes.byref(found)))
-        signature = ctypes.c_uint64(self._kernels[name]._kernel.signature)
+        signature = ctypes.c_uint64(self._opened.kernels[name]._kernel.signature)
         self._expect(self._metate.metate_kernel_direct(found, signature, ctypes.byref(entry)))
+        self[name] = entry
         return entry
 
+
+class Entry(Standard):
+    """Bare entries: slots, no checks, a status.
+
+    Attributes:
+        described: the runtime's kernels by name; entries: by name.
+    """
+
+    is_direct = True
+
+    def __init__(self, described, entries, types):
+        super().__init__({}, types)
+        self.described, self.entries = described, entries
+
+    @classmethod
+    def of_file(cls, file):
+        opened = mt.aot.load(file)
+        return cls({name: kernel._kernel for name, kernel in opened.kernels.items()}, Entries(file, opened), opened.types)
+
     def run(self, name, *arguments):
-        kernel = self._kernels[name]._kernel
+        kernel = self.described[name]
         results, slots, kept = results_of(kernel), [], []
         for parameter, value in zip(kernel.parameters, arguments, strict=True):
             slots.extend(self._slots(parameter, value, kept))
         for one in results:
             slots.extend(array_slots(one))
-        code = self._entry(name)((ctypes.c_int64 * max(1, len(slots)))(*slots), None, None)
+        code = self.entries[name]((ctypes.c_int64 * max(1, len(slots)))(*slots), None, None)
         if code:
             return Failure(STATUS[code], None)
         return found_in(results)
@@ -195,20 +213,24 @@ def array_slots(array):
     return [array.ctypes.data, *array.shape, *(stride // array.itemsize for stride in array.strides)]
 
 
-class Packed(Linked):
-    """tvm-ffi's calls; `prefix` stands before a kernel's name."""
+class Packed(Standard):
+    """tvm-ffi's calls.
 
-    def __init__(self, file, opened, prefix):
-        super().__init__(file, opened)
-        self._module, self._prefix = tvm_ffi.load_module(str(file)), prefix
+    Attributes:
+        described: the runtime's kernels by name, which say what arguments are; functions: tvm-ffi's, by name.
+    """
+
+    def __init__(self, described, functions, types):
+        super().__init__({}, types)
+        self.described, self.functions = described, functions
 
     def run(self, name, *arguments):
-        kernel = self.opened.kernels[name]._kernel
+        kernel = self.described[name]
         given = [self._value(parameter, value) for parameter, value in zip(kernel.parameters, arguments)]
         results = results_of(kernel)
         returns = len(results) == 1 and results[0].ndim == 0
         try:
-            result = self._module[f"{self._prefix}{name}"](*given, *([] if returns else map(tvm_ffi.from_dlpack, results)))
+            result = self.functions[name](*given, *([] if returns else map(tvm_ffi.from_dlpack, results)))
         except Exception as error:
             return failure_of(error)
         return result if returns or not results else results[0] if len(results) == 1 else tuple(results)
@@ -219,6 +241,54 @@ class Packed(Linked):
         if parameter["kind"] == VECTOR:
             value = np.ascontiguousarray(value, numpy_type(parameter))
         return tvm_ffi.from_dlpack(value) if isinstance(value, np.ndarray) else value
+
+
+def packed_entries(file, opened, prefix):
+    """The functions of a shared object; `prefix` stands before a kernel's name."""
+    module = tvm_ffi.load_module(str(file))
+    described = {name: kernel._kernel for name, kernel in opened.kernels.items()}
+    return Packed(described, {name: module[f"{prefix}{name}"] for name in described}, opened.types)
+
+
+def packed_file(module, folder, kernels, types):
+    """The kernels of a file that libmetate opened, by libmetate_packed."""
+    opened = mt.aot.load(module.save(folder / "packed.metate"))
+    described = {name: kernel._kernel for name, kernel in opened.kernels.items()}
+    return Packed(described, {name: kernel.packed() for name, kernel in opened.kernels.items()}, opened.types)
+
+
+MAY_ALIAS = {"rotate"}  # what modules have for arguments that overlap
+
+
+class InProcess(dict):
+    """What is made of a kernel of this process when it is first asked for: `make(kernel, may_alias)`, called in the context."""
+
+    def __init__(self, kernels, context, make):
+        super().__init__()
+        self._kernels, self._context, self._make = kernels, context, make
+
+    def __missing__(self, name):
+        with self._context:
+            self[name] = self._make(self._kernels[name], name in MAY_ALIAS)
+        return self[name]
+
+
+def in_process(level, **options):
+    """Kernels of this process, compiled ahead, by a context."""
+
+    def way(module, folder, kernels, types):
+        context = mt.Context(**OPTIONS, **options)
+        described = InProcess(kernels, context, lambda kernel, may_alias: kernel.ahead(may_alias).kernel)
+        if level == "packed":
+            return Packed(described, InProcess(kernels, context, lambda kernel, may_alias: kernel.packed(may_alias)), types)
+        return Entry(described, InProcess(kernels, context, lambda kernel, may_alias: address_of(kernel.ahead(may_alias))), types)
+
+    return way
+
+
+def address_of(instance):
+    """The entry of code in this process."""
+    return ENTRY(instance.code.entries[0])
 
 
 # ---- carriers: (module, folder) -> what its levels start from
@@ -268,7 +338,7 @@ def at_level(carrier, level):
         if level == "direct":
             return Direct(file, opened)
         if level == "packed":
-            return Packed(file, opened, prefix.format(module=module._name))
+            return packed_entries(file, opened, prefix.format(module=module._name))
         return Standard(opened.kernels, opened.types)
 
     return way
@@ -287,8 +357,13 @@ OPTIONS = {"contract": False}  # what makes all ways round alike; modules are ma
 WAYS = {
     "jit": lambda module, folder, kernels, types: Standard(kernels, types, mt.Context(**OPTIONS)),
     "interpreter": lambda module, folder, kernels, types: Standard(kernels, types, mt.Context(arch=mt.interp, **OPTIONS)),
+    "jit direct": in_process("direct"),
+    "jit packed": in_process("packed"),
+    # The interpreter has no direct level: who launches keeps its trees' counts.
+    "interpreter packed": in_process("packed", arch=mt.interp),
     "metate": from_file("metate"),
-    "metate direct": lambda module, folder, kernels, types: Entry(module.save(folder / "direct.metate")),
+    "metate direct": lambda module, folder, kernels, types: Entry.of_file(module.save(folder / "direct.metate")),
+    "metate packed": packed_file,
     "so": from_file("so"),
     **{f"{carrier} {level}": at_level(carrier, level) for carrier in LINKED for level in ("direct", "standard", "packed")},
 }

@@ -80,10 +80,11 @@ def test_what_the_other_libraries_have_is_justified():
 
 # Python: the default context, which contexts a thread has entered, what `metate check` imposes on the program that it runs,
 # dropped windows, which wait until no other one draws, numbers of calls: memory that several contexts use has those of all;
-# which devices are open: contexts of one arch share a machine and its memory.
+# which devices are open: contexts of one arch share a machine and its memory; what functions of tvm-ffi call when they go, which
+# may be kept anywhere.
 PYTHON = {
     ("context.py", "_default"), ("context.py", "_entered"), ("context.py", "_imposed"), ("device.py", "_LEFT"),
-    ("devices.py", "_open"), ("devices.py", "_opening"),
+    ("devices.py", "_open"), ("devices.py", "_opening"), ("packed_functions.py", "_library"),
     ("recording.py", "_watchers"), ("recording.py", "_lock"), ("recording.py", "count"), ("remembered_call.py", "_at_hand"),
     ("remembered_call.py", "_numbers"),
 }  # fmt: skip

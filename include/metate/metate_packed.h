@@ -1,0 +1,35 @@
+/* Kernels of libmetate by tvm-ffi's calling convention: libmetate_packed, which needs neither tvm-ffi's headers nor, where nobody asks
+ * for its errors or objects, libtvm_ffi. For modules that libmetate opens, `.metate` files and code of a JIT among them; objects and shared
+ * objects have packed entries of their own, without it. The conventions are those of metate.h.
+ *
+ * Arguments are those of a kernel's packed entry: numbers, tensors of DLPack in the memory of the CPU, trees as the bytes of their block or
+ * its address; one scalar result is returned, other results are tensors behind the arguments. A call is a launch (metate_kernel_launch):
+ * with the device's hooks, and its checks and texts. Pools come from the device's allocator. */
+#ifndef METATE_METATE_PACKED_H
+#define METATE_METATE_PACKED_H
+
+#include "metate/metate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A TVMFFISafeCallType: `kernel` is a const metate_kernel *, `arguments` are TVMFFIAny[count], `result` is one. Returns 0, or -1
+ * after an error was raised through TVMFFIErrorSetRaisedFromCStr, if the process has it. From any number of threads at once. */
+METATE_API int32_t metate_packed_call(void *kernel, const void *arguments, int32_t count,
+                                      void *result);
+/* An object of tvm-ffi's, a function, that calls the kernel. When nobody refers to it any more, `release` (may be NULL) is called with
+ * `owner`; until then the kernel's module must stay open. METATE_E_UNSUPPORTED: libtvm_ffi is not in this process. */
+METATE_API metate_status metate_packed_function(const metate_kernel *kernel,
+                                                void (*release)(void *owner), void *owner,
+                                                void **function);
+/* The same as a TVMFFISafeCallType, for languages that take objects from calls: of three addresses, the kernel, `release` and `owner`;
+ * `self` is not looked at. */
+METATE_API int32_t metate_packed_make(void *self, const void *arguments, int32_t count,
+                                      void *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
