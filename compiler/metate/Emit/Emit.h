@@ -8,6 +8,7 @@
 #define METATE_EMIT_EMIT_H
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/LanesAttribute.h"
 #include "metate/Emit/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -16,9 +17,6 @@
 #include "llvm/IR/Module.h"
 
 namespace metate {
-
-/// A function attribute of the map stage: its vectors are iterations side by side, not the language's.
-inline constexpr llvm::StringLiteral lanesAttribute = "metate-lanes";
 
 struct EmitOptions {
   /// Of the target, which its payload names.

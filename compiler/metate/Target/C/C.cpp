@@ -69,6 +69,7 @@ struct CTarget : metate::Target {
     MapTasksCpuOptions tasks;
     tasks.chunkNs = options.chunkNs;
     tasks.profile = options.profile;
+    tasks.acrossIterations = options.acrossIterations && options.optLevel > 0;
     passes.addPass(createMapTasksCpu(tasks));
     passes.addPass(createExpandElementary());
     passes.addPass(createSCFToControlFlowPass());

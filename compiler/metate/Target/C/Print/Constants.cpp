@@ -99,7 +99,9 @@ std::string FilePrinter::constant(Constant &value) {
   }
   if (isa<UndefValue>(value) && !type->isAggregateType() && !type->isVectorTy())
     return constant(*Constant::getNullValue(type));
-  if (type->isAggregateType() || type->isVectorTy()) {
+  if (type->isVectorTy())
+    return vectorConstant(value);
+  if (type->isAggregateType()) {
     std::vector<std::string> pieces;
     for (unsigned k = 0; Constant *element = value.getAggregateElement(k); ++k)
       pieces.push_back(constant(*element));

@@ -47,7 +47,9 @@ std::string FilePrinter::shortName(Type *type) {
     return "f16";
   if (type->isBFloatTy())
     return "bf16";
-  if (type->isStructTy() || type->isArrayTy() || isa<FixedVectorType>(type))
+  if (auto *vector = dyn_cast<FixedVectorType>(type))
+    return helpers.use("vector", vectorName(vector));
+  if (type->isStructTy() || type->isArrayTy())
     return structName(type, /*ofData=*/false);
   std::string text;
   raw_string_ostream(text) << *type;
@@ -83,8 +85,6 @@ std::string FilePrinter::structName(Type *type, bool ofData) {
   if (auto *record = dyn_cast<StructType>(type)) {
     for (auto [k, member] : enumerate(record->elements()))
       ofMember(member, "f" + std::to_string(k));
-  } else if (auto *vector = dyn_cast<FixedVectorType>(type)) {
-    ofMember(vector->getElementType(), "e[" + std::to_string(vector->getNumElements()) + "]");
   } else {
     ofMember(type->getArrayElementType(), "e[" + std::to_string(type->getArrayNumElements()) + "]");
   }

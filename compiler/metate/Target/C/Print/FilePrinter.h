@@ -40,6 +40,8 @@ public:
   std::string nameOf(const llvm::GlobalValue &value) const { return names.lookup(&value); }
   /// A constant as an expression of its type.
   std::string constant(llvm::Constant &value);
+  /// Of a vector's type: "u32" and "16", parameters of Support/Vectors.txt.
+  std::vector<std::string> vectorName(llvm::FixedVectorType *type);
   /// The same, where C wants constants: in the initialiser of static data.
   std::string initialiser(llvm::Constant &value);
   /// How the function is declared, and how it is called that an indirect call of this type means.
@@ -58,6 +60,7 @@ public:
                    llvm::StringRef indent);
 
 private:
+  std::string vectorConstant(llvm::Constant &value);
   void nameGlobals(llvm::StringRef text);
   std::string declaration(const llvm::Function &function, bool namesParameters);
   void defineData(const llvm::GlobalVariable &data);

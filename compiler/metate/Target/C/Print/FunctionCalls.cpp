@@ -155,6 +155,8 @@ std::string FunctionPrinter::mathIntrinsic(IntrinsicInst &call) {
   for (auto [id, name] : names)
     if (call.getIntrinsicID() == id) {
       file.needsMath();
+      if (id == Intrinsic::sqrt)
+        file.use("errno");
       text = std::string(name) + (type->isDoubleTy() ? "" : "f") + arguments();
     }
   static const std::pair<Intrinsic::ID, const char *> extremes[] = {

@@ -226,7 +226,8 @@ std::string FunctionPrinter::member(ExtractValueInst &extract) {
 }
 
 std::string FunctionPrinter::element(ExtractElementInst &extract) {
-  return use(extract.getVectorOperand()) + ".e[" + use(extract.getIndexOperand()) + "]";
+  Value *vector = extract.getVectorOperand();
+  return elementOf(vectorVariable(vector), vector->getType(), use(extract.getIndexOperand()));
 }
 
 void FunctionPrinter::insert(Instruction &instruction, Value *into, Value *value,

@@ -228,7 +228,31 @@ std::string FunctionPrinter::compareFloats(FCmpInst &comparison) {
   }
 }
 
+/// Choices among choices: gcc has more branches for them than it joins again, so that it makes no vectors of their loop.
+static bool isOneOfSeveral(const SelectInst &choice) {
+  const Type *type = choice.getType();
+  return (type->isIntegerTy(32) || type->isIntegerTy(64) || type->isFloatTy() ||
+          type->isDoubleTy()) &&
+         (isa<SelectInst>(choice.getTrueValue()) || isa<SelectInst>(choice.getFalseValue()) ||
+          any_of(choice.users(), [&](const User *user) {
+            auto *other = dyn_cast<SelectInst>(user);
+            return other && other->getCondition() != &choice;
+          }));
+}
+
 std::string FunctionPrinter::select(SelectInst &choice) {
+  if (isOneOfSeveral(choice)) {
+    Type *type = choice.getType();
+    std::string bits = FilePrinter::bitsName(type), name = file.shortName(type);
+    auto given = [&](Value *value) {
+      std::string text = bare(use(value)).str();
+      return type->isIntegerTy() ? text : file.use("bits", {name, bits}) + "(" + text + ")";
+    };
+    std::string text = file.use("choose", {bits}) + "(" + bare(use(choice.getCondition())).str() +
+                       ", " + given(choice.getTrueValue()) + ", " + given(choice.getFalseValue()) +
+                       ")";
+    return type->isIntegerTy() ? text : file.use("number", {name, bits}) + "(" + text + ")";
+  }
   std::string text = "(" + use(choice.getCondition()) + " ? " + use(choice.getTrueValue()) + " : " +
                      use(choice.getFalseValue()) + ")";
   Type *type = choice.getType();

@@ -19,19 +19,24 @@ void FunctionPrinter::fail(const Instruction &instruction) {
 
 bool c::isExpression(const Instruction &instruction) {
   if (isa<BinaryOperator, CastInst, CmpInst, SelectInst, GetElementPtrInst, FreezeInst,
-          UnaryOperator, ExtractValueInst, ExtractElementInst>(instruction))
+          UnaryOperator, ExtractValueInst, ExtractElementInst>(instruction) ||
+      (isWholeVectors(instruction) && !isa<StoreInst>(instruction)))
     return true;
   auto *call = dyn_cast<IntrinsicInst>(&instruction);
   return call && !call->mayReadOrWriteMemory() && !call->getType()->isAggregateType() &&
-         !call->getType()->isVoidTy();
+         !call->getType()->isVoidTy() &&
+         none_of(call->args(), [](const Use &value) { return value->getType()->isVectorTy(); });
 }
 
 /// Not into a phi: that would be evaluated when others of its block have changed already.
 bool FunctionPrinter::standsAtItsUse(const Instruction &instruction) const {
   if (!isExpression(instruction) || !instruction.hasOneUse() ||
-      instruction.getType()->isAggregateType() || instruction.getType()->isVectorTy())
+      instruction.getType()->isAggregateType())
     return false;
   auto *user = dyn_cast<Instruction>(*instruction.user_begin());
+  if (instruction.getType()->isVectorTy() &&
+      !(user && isWholeVectors(instruction) && isWholeVectors(*user)))
+    return false;
   return user && !isa<PHINode>(user) && user->getParent() == instruction.getParent();
 }
 
@@ -47,7 +52,10 @@ void FunctionPrinter::chooseVariables() {
       }
       if (isa<AllocaInst>(instruction))
         names[&instruction] = "m" + std::to_string(count++);
-      else if (!instruction.getType()->isVoidTy() && !instruction.use_empty())
+      else if (continuesInsertion(instruction) && !instruction.use_empty())
+        names[&instruction] = names.lookup(instruction.getOperand(0));
+      else if (!instruction.getType()->isVoidTy() && !instruction.use_empty() &&
+               !isSplatSource(instruction))
         names[&instruction] = newVariable(instruction.getType());
     }
 }
@@ -148,7 +156,7 @@ std::string FunctionPrinter::body() {
 }
 
 void FunctionPrinter::write(Instruction &instruction) {
-  if (isa<PHINode>(instruction) || sizes.contains(&instruction))
+  if (isa<PHINode>(instruction) || sizes.contains(&instruction) || ofVectors(instruction))
     return;
   if (auto *store = dyn_cast<StoreInst>(&instruction))
     return this->store(*store);
@@ -172,9 +180,6 @@ void FunctionPrinter::write(Instruction &instruction) {
     }
     return insert(*into, into->getAggregateOperand(), into->getInsertedValueOperand(), path);
   }
-  if (auto *into = dyn_cast<InsertElementInst>(&instruction))
-    return insert(*into, into->getOperand(0), into->getOperand(1),
-                  ".e[" + use(into->getOperand(2)) + "]");
   if (instruction.use_empty()) {
     // Of those that stay the order is what counts.
     if (auto *one = dyn_cast<LoadInst>(&instruction); one && !one->isSimple())
@@ -195,6 +200,8 @@ std::string FunctionPrinter::use(Value *value) {
 }
 
 std::string FunctionPrinter::expression(Instruction &instruction) {
+  if (isWholeVectors(instruction))
+    return wholeVectors(instruction);
   if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
     return binary(*operation);
   if (auto *operation = dyn_cast<UnaryOperator>(&instruction)) // fneg

@@ -72,6 +72,26 @@ private:
   std::string member(llvm::ExtractValueInst &extract);
   std::string element(llvm::ExtractElementInst &extract);
 
+  // FunctionVectors.cpp
+  bool ofVectors(llvm::Instruction &instruction);
+  std::string wholeVectors(llvm::Instruction &instruction);
+  void clear(const llvm::Instruction &instruction);
+  void elementByElement(llvm::Instruction &instruction);
+  llvm::Instruction *onNumbers(llvm::Instruction &instruction);
+  llvm::Value *laneOf(llvm::Value *value);
+  llvm::Value *standIn(llvm::Type *type, const std::string &text);
+  void dropStandIns();
+  void forEach(unsigned first, unsigned count, const llvm::Twine &statement);
+  bool maskedIntrinsic(llvm::IntrinsicInst &call);
+  bool reduction(llvm::IntrinsicInst &call);
+  std::string shuffledParts(llvm::ShuffleVectorInst &instruction, llvm::ArrayRef<std::string> from,
+                            unsigned elementBytes, unsigned vectorBytes);
+  void shuffle(llvm::ShuffleVectorInst &instruction);
+  std::string vectorVariable(llvm::Value *value);
+  std::string elementOf(const std::string &vector, const llvm::Type *type,
+                        const std::string &index);
+  std::string asElement(const llvm::Type *type, const std::string &number);
+
   // FunctionCalls.cpp
   void call(llvm::CallInst &call);
   std::string callOf(llvm::CallInst &call);
@@ -92,12 +112,21 @@ private:
   llvm::DenseMap<const llvm::BasicBlock *, unsigned> numbers;
   llvm::DenseSet<const llvm::BasicBlock *> labelled;
   unsigned count = 0;
+  std::vector<llvm::Instruction *>
+      standIns; ///< of elements, for operands of an operation on numbers
+  bool countsLanes = false;
 };
 
 /// "relaxed" to "total", as Support/Atomics.txt calls them.
 std::string orderName(llvm::AtomicOrdering order);
 /// Pure and without a statement of its own?
 bool isExpression(const llvm::Instruction &instruction);
+/// Is it a function of whole vectors (Support/Vectors.txt), or a store of one?
+bool isWholeVectors(const llvm::Instruction &instruction);
+/// Does it bring one more number into a vector that nobody else sees? It is the same variable.
+bool continuesInsertion(const llvm::Instruction &instruction);
+/// Does it only bring a number to where all elements become it?
+bool isSplatSource(const llvm::Instruction &instruction);
 
 } // namespace metate::c
 

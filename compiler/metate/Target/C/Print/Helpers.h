@@ -1,7 +1,7 @@
 //===- Helpers.h - functions that generated C calls -------------*- C++ -*-===//
 //
 // They are in Support/*.txt, by subject; a C file gets the parts that it uses. A part begins with a line "//@ NAME: what it needs".
-// Of a part with parameters $1 to $3 are these as they are named, $T and $S the unsigned and the signed type of the number $1, $W its
+// Of a part with parameters $1 to $4 are these as they are named, $T and $S the unsigned and the signed type of the number $1, $W its
 // bits; $U is the number $2's type. Must be C99 under any compiler, without a warning of gcc and clang.
 //
 //===----------------------------------------------------------------------===//

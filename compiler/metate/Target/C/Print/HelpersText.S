@@ -12,6 +12,7 @@ metate_c_helpers_begin:
         HELPERS Memory.txt
         HELPERS Integers.txt
         HELPERS Floats.txt
+        HELPERS Vectors.txt
         HELPERS Atomics.txt
         .global metate_c_helpers_end
         .hidden metate_c_helpers_end

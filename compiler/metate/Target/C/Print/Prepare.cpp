@@ -7,6 +7,7 @@
 #include "metate/Target/C/Print/Prepare.h"
 
 #include "metate/Emit/Analyses.h"
+#include "metate/Emit/LanesAttribute.h"
 #include "metate/Target/C/Print/Print.h"
 
 #include "llvm/IR/DebugInfo.h"
@@ -19,12 +20,17 @@
 using namespace llvm;
 using namespace metate;
 
-static constexpr StringLiteral passes =
-    "always-inline,globaldce,"
-    "function(scalarize-masked-mem-intrin,expand-reductions,sroa,early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg),globaldce,"
-    "function(scalarizer<load-store>,sroa,early-cse<memssa>,gvn,instcombine<no-verify-fixpoint>,"
-    "scalarizer<load-store>,simplifycfg,adce),globaldce";
+static constexpr StringLiteral joined = "always-inline,globaldce";
+/// Of functions whose vectors are the language's, a handful of numbers.
+static constexpr StringLiteral apart =
+    "scalarize-masked-mem-intrin,expand-reductions,sroa,early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,"
+    "scalarizer<load-store>,sroa,early-cse<memssa>,gvn,instcombine<no-verify-fixpoint>,"
+    "scalarizer<load-store>,simplifycfg,adce";
+/// Of functions whose vectors are iterations side by side.
+static constexpr StringLiteral sideBySide =
+    "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,gvn,instcombine<no-verify-"
+    "fixpoint>,simplifycfg,adce";
 
 /// What only says something to LLVM; what it is said of would be computed for nobody.
 static void dropHints(Module &module) {
@@ -47,19 +53,44 @@ CallInst *c::callPointerAt(Instruction &before, Value &array, uint64_t place) {
   return builder.CreateCall(function, {&array, builder.getInt64(place)});
 }
 
+static Error runOn(Module &module, StringRef pipeline,
+                   function_ref<bool(const Function &)> isMeant) {
+  Analyses analyses;
+  PassBuilder builder;
+  analyses.add(builder);
+  FunctionPassManager passes;
+  if (Error error = builder.parsePassPipeline(passes, pipeline))
+    return error;
+  for (Function &function : module)
+    if (!function.isDeclaration() && isMeant(function))
+      passes.run(function, analyses.functions);
+  return Error::success();
+}
+
 Error c::prepare(Module &module) {
   StripDebugInfo(module);
   dropHints(module);
   hoistAllocas(module);
-  if (Error error = metate::runPasses(module, passes))
+  if (Error error = metate::runPasses(module, joined))
+    return error;
+  auto isPlain = [](const Function &function) { return !function.hasFnAttribute(lanesAttribute); };
+  auto hasLanes = [](const Function &function) { return function.hasFnAttribute(lanesAttribute); };
+  if (Error error = runOn(module, apart, isPlain))
+    return error;
+  if (Error error = runOn(module, sideBySide, hasLanes))
     return error;
   expandVectors(module);
-  if (Error error =
-          metate::runPasses(module, "function(scalarizer<load-store>,early-cse,simplifycfg)"))
+  if (Error error = runOn(module, "scalarizer<load-store>,early-cse,simplifycfg", isPlain))
     return error;
-  dropHints(module); // simplifycfg makes some of branches that are never taken
-  if (Error error = metate::runPasses(module, "function(adce)"))
+  for (Function &function : module)
+    if (!function.isDeclaration() && isPlain(function))
+      if (Error error = widenLoops(function))
+        return error;
+  expandVectors(module); // of the loops
+  dropHints(module);     // simplifycfg makes some of branches that are never taken
+  if (Error error = metate::runPasses(module, "globaldce,function(adce)"))
     return error;
+  module.print(errs(), nullptr);
   std::string text;
   raw_string_ostream stream(text);
   if (verifyModule(module, &stream))

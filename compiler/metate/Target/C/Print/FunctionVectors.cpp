@@ -1,0 +1,570 @@
+//===- FunctionVectors.cpp - numbers side by side as C ----------*- C++ -*-===//
+//
+// A vector is a struct of parts (Support/Vectors.txt). What most loops consist of are functions of whole vectors; all else is a
+// loop over the elements whose body is the operation on numbers. An element of a vector of booleans is 32 bits, all of them
+// set or none; one of a vector of addresses is a number.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/C/Print/FunctionPrinter.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+using namespace metate;
+using namespace metate::c;
+
+/// The loop's variable.
+static constexpr StringLiteral lane = "lane";
+
+static FixedVectorType *vectorType(const Value &value) {
+  return dyn_cast<FixedVectorType>(value.getType());
+}
+
+static bool isMask(const Type *type) { return type->getScalarSizeInBits() == 1; }
+
+std::vector<std::string> FilePrinter::vectorName(FixedVectorType *type) {
+  Type *element = type->getElementType();
+  std::string name = shortName(element);
+  if (isMask(type))
+    name = "u32";
+  else if (element->isPointerTy())
+    name = "u" + std::to_string(layout().getPointerSizeInBits());
+  else if (element->getScalarSizeInBits() == 16)
+    name = "u16";
+  else if (element->isIntegerTy() &&
+           element->getScalarSizeInBits() != containerBits(element->getScalarSizeInBits()))
+    fail("a vector of integers of " + Twine(element->getScalarSizeInBits()) + " bits");
+  return {name, std::to_string(type->getNumElements())};
+}
+
+static std::string named(FilePrinter &file, StringRef function, FixedVectorType *type) {
+  return file.use(function, file.vectorName(type));
+}
+
+//===----------------------------------------------------------------------===//
+// Whole vectors
+//===----------------------------------------------------------------------===//
+
+/// Numbers that are computed as they are, without bits to cut off.
+static bool isWhole(const Type *type) {
+  type = type->getScalarType();
+  return type->isFloatTy() || type->isDoubleTy() || type->isIntegerTy(32) || type->isIntegerTy(64);
+}
+
+static StringRef wholeBinary(const BinaryOperator &operation) {
+  bool isBits = isMask(operation.getType());
+  if (!isBits && !isWhole(operation.getType()))
+    return "";
+  switch (operation.getOpcode()) {
+  case Instruction::And:
+    return "vand";
+  case Instruction::Or:
+    return "vor";
+  case Instruction::Xor:
+    return "vxor";
+  case Instruction::Add:
+  case Instruction::FAdd:
+    return isBits ? "" : "vadd";
+  case Instruction::Sub:
+  case Instruction::FSub:
+    return isBits ? "" : "vsub";
+  case Instruction::Mul:
+  case Instruction::FMul:
+    return isBits ? "" : "vmul";
+  case Instruction::FDiv:
+    return "vdiv";
+  default:
+    return "";
+  }
+}
+
+namespace {
+struct WholeComparison {
+  CmpInst::Predicate predicate;
+  const char *function;
+  bool isSwapped;
+};
+} // namespace
+
+static constexpr WholeComparison wholeComparisons[] = {
+    {CmpInst::ICMP_EQ, "veq", false},   {CmpInst::ICMP_NE, "vne", false},
+    {CmpInst::ICMP_ULT, "vlt", false},  {CmpInst::ICMP_ULE, "vle", false},
+    {CmpInst::ICMP_UGT, "vlt", true},   {CmpInst::ICMP_UGE, "vle", true},
+    {CmpInst::ICMP_SLT, "vslt", false}, {CmpInst::ICMP_SLE, "vsle", false},
+    {CmpInst::ICMP_SGT, "vslt", true},  {CmpInst::ICMP_SGE, "vsle", true},
+    {CmpInst::FCMP_OEQ, "veq", false},  {CmpInst::FCMP_UNE, "vne", false},
+    {CmpInst::FCMP_OLT, "vlt", false},  {CmpInst::FCMP_OLE, "vle", false},
+    {CmpInst::FCMP_OGT, "vlt", true},   {CmpInst::FCMP_OGE, "vle", true}};
+
+/// Of numbers as wide as what a mask has for each.
+static const WholeComparison *wholeComparison(const CmpInst &comparison) {
+  Type *type = comparison.getOperand(0)->getType();
+  if (!isWhole(type) || type->getScalarSizeInBits() != 32)
+    return nullptr;
+  for (const WholeComparison &one : wholeComparisons)
+    if (one.predicate == comparison.getPredicate())
+      return &one;
+  return nullptr;
+}
+
+static bool isWholeSelect(const SelectInst &choice) {
+  Type *type = choice.getType();
+  return choice.getCondition()->getType()->isVectorTy() &&
+         (isMask(type) || (isWhole(type) && type->getScalarSizeInBits() == 32));
+}
+
+static bool isWholeCast(const CastInst &cast) {
+  if (isa<BitCastInst>(cast))
+    return cast.getSrcTy()->isVectorTy() && isWhole(cast.getSrcTy()) && isWhole(cast.getDestTy());
+  return isa<SExtInst>(cast) && isMask(cast.getSrcTy()) && cast.getDestTy()->isIntOrIntVectorTy(32);
+}
+
+/// The number in all elements, which is there before.
+static Value *splatOf(const Value &value) {
+  auto *shuffle = dyn_cast<ShuffleVectorInst>(&value);
+  Value *number = shuffle ? const_cast<Value *>(getSplatValue(shuffle)) : nullptr;
+  auto *inserted = shuffle ? dyn_cast<Instruction>(shuffle->getOperand(0)) : nullptr;
+  return number && inserted && inserted->getParent() == shuffle->getParent() ? number : nullptr;
+}
+
+bool c::isSplatSource(const Instruction &instruction) {
+  return isa<InsertElementInst>(instruction) &&
+         all_of(instruction.users(), [](const User *user) { return splatOf(*user) != nullptr; });
+}
+
+bool c::continuesInsertion(const Instruction &instruction) {
+  auto *into = dyn_cast<InsertElementInst>(&instruction);
+  auto *before = into ? dyn_cast<InsertElementInst>(into->getOperand(0)) : nullptr;
+  return before && before->hasOneUse() && before->getParent() == into->getParent() &&
+         !isSplatSource(*before);
+}
+
+bool c::isWholeVectors(const Instruction &instruction) {
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    return vectorType(*store->getValueOperand()) != nullptr;
+  if (!vectorType(instruction))
+    return false;
+  if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
+    return !wholeBinary(*operation).empty();
+  if (isa<UnaryOperator>(instruction)) // fneg
+    return isWhole(instruction.getType());
+  if (auto *comparison = dyn_cast<CmpInst>(&instruction))
+    return wholeComparison(*comparison) != nullptr;
+  if (auto *choice = dyn_cast<SelectInst>(&instruction))
+    return isWholeSelect(*choice);
+  if (auto *cast = dyn_cast<CastInst>(&instruction))
+    return isWholeCast(*cast);
+  return isa<FreezeInst>(instruction) || splatOf(instruction);
+}
+
+/// The bits that an element of a vector has of the number.
+std::string FunctionPrinter::asElement(const Type *type, const std::string &number) {
+  if (isMask(type))
+    return "(0u - (uint32_t)" + number + ")";
+  if (type->isPtrOrPtrVectorTy())
+    return "(uint" + std::to_string(file.layout().getPointerSizeInBits()) + "_t)(uintptr_t)" +
+           number;
+  return number;
+}
+
+std::string FilePrinter::vectorConstant(Constant &value) {
+  auto *type = cast<FixedVectorType>(value.getType());
+  auto element = [&](Constant &number) {
+    std::string text = constant(number);
+    if (isMask(type))
+      return std::string(number.isOneValue() ? "4294967295u" : "0u");
+    return type->getElementType()->isPointerTy()
+               ? "(uint" + std::to_string(layout().getPointerSizeInBits()) + "_t)(uintptr_t)" + text
+               : text;
+  };
+  if (Constant *same = value.getSplatValue(/*AllowPoison=*/true))
+    return use("vsplat", vectorName(type)) + "(" + element(*same) + ")";
+  std::vector<std::string> pieces;
+  for (unsigned k = 0; k < type->getNumElements(); ++k)
+    pieces.push_back(element(*value.getAggregateElement(k)));
+  std::vector<std::string> name = vectorName(type);
+  return use("vof", name) + "((const " + numberType(name[0]) + "[" + name[1] + "]){" +
+         join(pieces, ", ") + "})";
+}
+
+std::string FunctionPrinter::wholeVectors(Instruction &instruction) {
+  auto *type = cast<FixedVectorType>(instruction.getType());
+  auto operand = [&](unsigned k) { return bare(use(instruction.getOperand(k))).str(); };
+  auto call = [&](StringRef function, FixedVectorType *of, std::initializer_list<unsigned> list) {
+    std::vector<std::string> given;
+    for (unsigned k : list)
+      given.push_back(operand(k));
+    return named(file, function, of) + "(" + join(given, ", ") + ")";
+  };
+  if (Value *number = splatOf(instruction))
+    return named(file, "vsplat", type) + "(" + asElement(type, use(number)) + ")";
+  if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
+    return call(wholeBinary(*operation), type, {0, 1});
+  if (isa<UnaryOperator>(instruction))
+    return call("vneg", type, {0});
+  if (auto *comparison = dyn_cast<CmpInst>(&instruction)) {
+    const WholeComparison *known = wholeComparison(*comparison);
+    auto *compared = cast<FixedVectorType>(comparison->getOperand(0)->getType());
+    return known->isSwapped ? call(known->function, compared, {1, 0})
+                            : call(known->function, compared, {0, 1});
+  }
+  if (isa<SelectInst>(instruction))
+    return call("vselect", type, {0, 1, 2});
+  if (isa<BitCastInst>(instruction)) {
+    std::vector<std::string> names = file.vectorName(type),
+                             from = file.vectorName(
+                                 cast<FixedVectorType>(instruction.getOperand(0)->getType()));
+    names.insert(names.end(), from.begin(), from.end());
+    return file.use("vcast", names) + "(" + operand(0) + ")";
+  }
+  return use(instruction.getOperand(0)); // freeze; the mask as it is
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+std::string FunctionPrinter::elementOf(const std::string &vector, const Type *type,
+                                       const std::string &index) {
+  std::string text = "METATE_ELEMENT(" + vector + ", " + index + ")";
+  if (isMask(type))
+    return "((uint8_t)(" + text + " & 1u))";
+  return type->isPtrOrPtrVectorTy() ? "((unsigned char *)(uintptr_t)" + text + ")" : text;
+}
+
+/// A variable with the vector: of constants and expressions one is made.
+std::string FunctionPrinter::vectorVariable(Value *value) {
+  std::string known = isa<Constant>(value) || sizes.contains(value) ? "" : variable(*value);
+  if (!known.empty())
+    return known;
+  std::string made = newVariable(value->getType());
+  line(made + " = " + use(value) + ";");
+  return made;
+}
+
+/// What stands for an operand in the operation on numbers.
+Value *FunctionPrinter::laneOf(Value *value) {
+  auto *type = vectorType(*value);
+  if (!type)
+    return value;
+  if (isa<UndefValue>(value))
+    return Constant::getNullValue(type->getElementType());
+  if (auto *constant = dyn_cast<Constant>(value))
+    if (Constant *same = constant->getSplatValue(/*AllowPoison=*/true))
+      return same;
+  return standIn(type->getElementType(), elementOf(vectorVariable(value), type, lane.str()));
+}
+
+Value *FunctionPrinter::standIn(Type *type, const std::string &text) {
+  standIns.push_back(new FreezeInst(PoisonValue::get(type)));
+  names[standIns.back()] = text;
+  return standIns.back();
+}
+
+void FunctionPrinter::dropStandIns() {
+  for (Instruction *one : standIns) {
+    names.erase(one);
+    one->deleteValue();
+  }
+  standIns.clear();
+}
+
+/// The same operation on numbers.
+Instruction *FunctionPrinter::onNumbers(Instruction &instruction) {
+  SmallVector<Value *> operands;
+  unsigned count = isa<CallInst>(instruction) ? cast<CallInst>(instruction).arg_size()
+                                              : instruction.getNumOperands();
+  for (unsigned k = 0; k < count; ++k)
+    operands.push_back(laneOf(instruction.getOperand(k)));
+  Type *type = instruction.getType()->getScalarType();
+  if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
+    return BinaryOperator::Create(operation->getOpcode(), operands[0], operands[1]);
+  if (auto *operation = dyn_cast<UnaryOperator>(&instruction))
+    return UnaryOperator::Create(operation->getOpcode(), operands[0]);
+  if (auto *comparison = dyn_cast<CmpInst>(&instruction))
+    return CmpInst::Create(comparison->getOpcode(), comparison->getPredicate(), operands[0],
+                           operands[1]);
+  if (auto *cast = dyn_cast<CastInst>(&instruction))
+    return CastInst::Create(cast->getOpcode(), operands[0], type);
+  if (isa<SelectInst>(instruction))
+    return SelectInst::Create(operands[0], operands[1], operands[2]);
+  if (auto *address = dyn_cast<GetElementPtrInst>(&instruction))
+    return GetElementPtrInst::Create(address->getSourceElementType(), operands[0],
+                                     ArrayRef(operands).drop_front());
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (!call || !isTriviallyVectorizable(call->getIntrinsicID()))
+    return nullptr;
+  Intrinsic::ID id = call->getIntrinsicID();
+  SmallVector<Type *, 2> types;
+  for (int k = -1; k < int(count); ++k)
+    if (isVectorIntrinsicWithOverloadTypeAtArg(id, k, /*TTI=*/nullptr))
+      types.push_back(k < 0 ? type : operands[unsigned(k)]->getType());
+  return CallInst::Create(Intrinsic::getOrInsertDeclaration(call->getModule(), id, types),
+                          operands);
+}
+
+void FunctionPrinter::forEach(unsigned first, unsigned count, const Twine &statement) {
+  if (!std::exchange(countsLanes, true))
+    declared["unsigned "].push_back(lane.str());
+  line("for (" + lane + " = " + Twine(first) + "; " + lane + " < " + Twine(count) + "u; ++" + lane +
+       ")");
+  line("  " + statement);
+}
+
+/// Before its elements get their values one by one, of which a compiler may not see that they all do.
+void FunctionPrinter::clear(const Instruction &instruction) {
+  assign(instruction, file.constant(*Constant::getNullValue(instruction.getType())));
+}
+
+void FunctionPrinter::elementByElement(Instruction &instruction) {
+  auto *type = cast<FixedVectorType>(instruction.getType());
+  Instruction *one = onNumbers(instruction);
+  if (!one)
+    return fail(instruction);
+  std::string number = expression(*one);
+  one->deleteValue();
+  clear(instruction);
+  forEach(0, type->getNumElements(),
+          "METATE_ELEMENT(" + variable(instruction) + ", " + lane +
+              ") = " + asElement(type, number) + ";");
+  dropStandIns();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory, order
+//===----------------------------------------------------------------------===//
+
+/// Of each element that the mask has.
+bool FunctionPrinter::maskedIntrinsic(IntrinsicInst &call) {
+  Intrinsic::ID id = call.getIntrinsicID();
+  bool isLoad = id == Intrinsic::masked_load, isGather = id == Intrinsic::masked_gather;
+  bool isStore = id == Intrinsic::masked_store, isScatter = id == Intrinsic::masked_scatter;
+  if (!isLoad && !isGather && !isStore && !isScatter)
+    return false;
+  bool reads = isLoad || isGather;
+  Value *address = call.getArgOperand(reads ? 0 : 1);
+  Value *mask = call.getArgOperand(reads ? 1 : 2);
+  Value *moved = reads ? call.getArgOperand(2) : call.getArgOperand(0); // or what else is read
+  auto *type = cast<FixedVectorType>(moved->getType());
+  Type *number = type->getElementType();
+  Align align = call.getParamAlign(reads ? 0 : 1).valueOrOne();
+  uint64_t bytes = file.layout().getTypeStoreSize(number);
+  if (isMask(type) || number->isPointerTy()) {
+    fail(call);
+    return true;
+  }
+  if (reads && call.use_empty())
+    return true;
+  std::string place = use(laneOf(address));
+  if (isLoad || isStore)
+    place = "(" + place + " + " + std::to_string(bytes) + " * " + lane.str() + ")";
+  std::string wanted = use(laneOf(mask));
+  bool isAligned = align.value() >= bytes;
+  std::string name = file.shortName(number);
+  Value *other = laneOf(moved);
+  if (reads) {
+    std::string loaded = file.use(isAligned ? "load" : "loadany", {name}) + "(" + place + ")";
+    clear(call);
+    forEach(0, type->getNumElements(),
+            "METATE_ELEMENT(" + variable(call) + ", " + lane + ") = " + wanted + " ? " + loaded +
+                " : " + use(other) + ";");
+  } else {
+    forEach(0, type->getNumElements(),
+            "if (" + wanted + ") " + file.use(isAligned ? "store" : "storeany", {name}) + "(" +
+                place + ", " + use(other) + ");");
+  }
+  dropStandIns();
+  return true;
+}
+
+/// Of a vector's parts where registers have so many bytes (METATE_PART).
+static unsigned elementsOfPart(FixedVectorType *type, unsigned elementBytes, unsigned vectorBytes) {
+  unsigned bytes = type->getNumElements() * elementBytes;
+  return std::min(bytes & -bytes, vectorBytes) / elementBytes;
+}
+
+/// The lines that make each part of the result of parts of the operands, two at once.
+std::string FunctionPrinter::shuffledParts(ShuffleVectorInst &instruction,
+                                           ArrayRef<std::string> from, unsigned elementBytes,
+                                           unsigned vectorBytes) {
+  auto *given = cast<FixedVectorType>(instruction.getOperand(0)->getType());
+  auto *type = cast<FixedVectorType>(instruction.getType());
+  unsigned count = given->getNumElements();
+  unsigned ofSource = elementsOfPart(given, elementBytes, vectorBytes);
+  unsigned ofResult = elementsOfPart(type, elementBytes, vectorBytes);
+  ArrayRef<int> mask = instruction.getShuffleMask();
+  std::string text;
+  for (unsigned first = 0; first < type->getNumElements(); first += ofResult) {
+    std::string own = variable(instruction) + ".p[" + std::to_string(first / ofResult) + "]";
+    SmallSetVector<unsigned, 4> sources; // parts of both operands
+    for (int index : mask.slice(first, ofResult))
+      if (index >= 0)
+        sources.insert(unsigned(index) / ofSource);
+    if (sources.empty())
+      sources.insert(0);
+    auto nameOf = [&](unsigned part) {
+      unsigned parts = count / ofSource;
+      return from[part / parts] + ".p[" + std::to_string(part % parts) + "]";
+    };
+    // The parts that are in already are the result; it is as long as they are only behind the first step.
+    bool isBegun = false;
+    for (unsigned k = 0; k < sources.size();) {
+      unsigned one = sources[k],
+               two = sources[std::min<unsigned>(k + !isBegun, sources.size() - 1)];
+      std::vector<std::string> places;
+      for (unsigned place = 0; place < ofResult; ++place) {
+        int index = mask[first + place];
+        unsigned part = index < 0 ? ~0u : unsigned(index) / ofSource;
+        unsigned within = index < 0 ? 0 : unsigned(index) % ofSource;
+        std::string text = "-1";
+        if (isBegun)
+          text = std::to_string(part == one ? ofResult + within : place);
+        else if (part == one)
+          text = std::to_string(within);
+        else if (part == two)
+          text = std::to_string(ofSource + within);
+        places.push_back(text);
+      }
+      text += "  " + own + " = __builtin_shufflevector(" + (isBegun ? own : nameOf(one)) + ", " +
+              nameOf(isBegun ? one : two) + ", " + join(places, ", ") + ");\n";
+      k += isBegun || one == two ? 1 : 2;
+      isBegun = true;
+    }
+  }
+  return text;
+}
+
+void FunctionPrinter::shuffle(ShuffleVectorInst &instruction) {
+  auto *given = cast<FixedVectorType>(instruction.getOperand(0)->getType());
+  int count = int(given->getNumElements());
+  bool usesRight = any_of(instruction.getShuffleMask(), [&](int index) { return index >= count; });
+  std::string left = vectorVariable(instruction.getOperand(0));
+  std::string right = usesRight ? vectorVariable(instruction.getOperand(1)) : left;
+  clear(instruction);
+  std::vector<std::string> name = file.vectorName(given);
+  unsigned bytes = unsigned(std::stoi(name[0].substr(1))) / 8;
+  StringRef start = "#if";
+  for (unsigned vectorBytes : {64, 32, 16}) {
+    unsigned ofSource = elementsOfPart(given, bytes, vectorBytes);
+    unsigned ofResult =
+        elementsOfPart(cast<FixedVectorType>(instruction.getType()), bytes, vectorBytes);
+    // What was begun is shuffled with parts of the same length alone.
+    if (ofSource < 2 || ofResult < 2 || ofSource != ofResult)
+      if (unsigned(count) != ofSource || usesRight)
+        continue;
+    code += (start + " METATE_SHUFFLED == " + Twine(vectorBytes) + "\n").str();
+    code += shuffledParts(instruction, {left, right}, bytes, vectorBytes);
+    start = "#elif";
+  }
+  if (start == "#elif")
+    code += "#else\n";
+  for (auto [k, source] : enumerate(instruction.getShuffleMask()))
+    if (source >= 0)
+      line("METATE_ELEMENT(" + variable(instruction) + ", " + Twine(k) + "u) = METATE_ELEMENT(" +
+           (source < count ? left : right) + ", " + Twine(source % count) + "u);");
+  if (start == "#elif")
+    code += "#endif\n";
+}
+
+/// One element after the other, from what a sum begins with.
+bool FunctionPrinter::reduction(IntrinsicInst &call) {
+  static const std::pair<Intrinsic::ID, unsigned> operations[] = {
+      {Intrinsic::vector_reduce_add, Instruction::Add},
+      {Intrinsic::vector_reduce_mul, Instruction::Mul},
+      {Intrinsic::vector_reduce_and, Instruction::And},
+      {Intrinsic::vector_reduce_or, Instruction::Or},
+      {Intrinsic::vector_reduce_xor, Instruction::Xor},
+      {Intrinsic::vector_reduce_fadd, Instruction::FAdd},
+      {Intrinsic::vector_reduce_fmul, Instruction::FMul}};
+  static const std::pair<Intrinsic::ID, Intrinsic::ID> extremes[] = {
+      {Intrinsic::vector_reduce_smin, Intrinsic::smin},
+      {Intrinsic::vector_reduce_smax, Intrinsic::smax},
+      {Intrinsic::vector_reduce_umin, Intrinsic::umin},
+      {Intrinsic::vector_reduce_umax, Intrinsic::umax},
+      {Intrinsic::vector_reduce_fmin, Intrinsic::minnum},
+      {Intrinsic::vector_reduce_fmax, Intrinsic::maxnum},
+      {Intrinsic::vector_reduce_fminimum, Intrinsic::minimum},
+      {Intrinsic::vector_reduce_fmaximum, Intrinsic::maximum}};
+  auto *operation =
+      find_if(operations, [&](auto &one) { return one.first == call.getIntrinsicID(); });
+  auto *extreme = find_if(extremes, [&](auto &one) { return one.first == call.getIntrinsicID(); });
+  if (operation == std::end(operations) && extreme == std::end(extremes))
+    return false;
+  if (call.use_empty())
+    return true;
+  bool hasStart = call.arg_size() == 2;
+  Value *vector = call.getArgOperand(hasStart);
+  auto *type = cast<FixedVectorType>(vector->getType());
+  std::string from = vectorVariable(vector), own = variable(call);
+  assign(call, hasStart ? use(call.getArgOperand(0)) : elementOf(from, type, "0u"));
+  Value *number = laneOf(vector), *sum = standIn(call.getType(), own);
+  Instruction *one =
+      operation != std::end(operations)
+          ? cast<Instruction>(
+                BinaryOperator::Create(Instruction::BinaryOps(operation->second), sum, number))
+          : CallInst::Create(Intrinsic::getOrInsertDeclaration(call.getModule(), extreme->second,
+                                                               call.getType()),
+                             {sum, number});
+  forEach(hasStart ? 0 : 1, type->getNumElements(), own + " = " + expression(*one) + ";");
+  one->deleteValue();
+  dropStandIns();
+  return true;
+}
+
+/// False: it is nothing of vectors.
+bool FunctionPrinter::ofVectors(Instruction &instruction) {
+  if (auto *call = dyn_cast<IntrinsicInst>(&instruction)) {
+    if (maskedIntrinsic(*call) || reduction(*call))
+      return true;
+    if (!vectorType(instruction))
+      return false;
+    if (!instruction.use_empty())
+      elementByElement(instruction);
+    return true;
+  }
+  if (isa<CallInst, PHINode>(instruction))
+    return false;
+  if (auto *store = dyn_cast<StoreInst>(&instruction)) {
+    auto *type = vectorType(*store->getValueOperand());
+    if (!type)
+      return false;
+    if (store->isVolatile())
+      fail(instruction);
+    line(named(file, "vstore", type) + "(" + bare(use(store->getPointerOperand())) + ", " +
+         use(store->getValueOperand()) + ");");
+    return true;
+  }
+  auto *type = vectorType(instruction);
+  if (!type)
+    return false;
+  if (instruction.use_empty() || isSplatSource(instruction))
+    return true;
+  if (auto *load = dyn_cast<LoadInst>(&instruction)) {
+    if (load->isVolatile())
+      fail(instruction);
+    assign(instruction,
+           named(file, "vload", type) + "(" + bare(use(load->getPointerOperand())).str() + ")");
+  } else if (auto *into = dyn_cast<InsertElementInst>(&instruction)) {
+    if (isa<UndefValue>(into->getOperand(0)))
+      clear(instruction);
+    else if (!continuesInsertion(*into))
+      assign(instruction, use(into->getOperand(0)));
+    line("METATE_ELEMENT(" + variable(instruction) + ", " + use(into->getOperand(2)) +
+         ") = " + asElement(type, use(into->getOperand(1))) + ";");
+  } else if (isWholeVectors(instruction)) {
+    assign(instruction, wholeVectors(instruction));
+  } else if (auto *mixed = dyn_cast<ShuffleVectorInst>(&instruction)) {
+    shuffle(*mixed);
+  } else if (auto *choice = dyn_cast<SelectInst>(&instruction);
+             choice && !choice->getCondition()->getType()->isVectorTy()) {
+    assign(instruction, expression(instruction));
+  } else if (isa<ExtractValueInst>(instruction)) {
+    return false;
+  } else {
+    elementByElement(instruction);
+  }
+  return true;
+}
