@@ -81,7 +81,8 @@ private:
   llvm::Value *laneOf(llvm::Value *value);
   llvm::Value *standIn(llvm::Type *type, const std::string &text);
   void dropStandIns();
-  void forEach(unsigned first, unsigned count, const llvm::Twine &statement);
+  void forEach(unsigned first, unsigned count, const std::string &statement,
+               const llvm::Instruction *result);
   bool maskedIntrinsic(llvm::IntrinsicInst &call);
   bool reduction(llvm::IntrinsicInst &call);
   std::string shuffledParts(llvm::ShuffleVectorInst &instruction, llvm::ArrayRef<std::string> from,
@@ -90,6 +91,7 @@ private:
   std::string vectorVariable(llvm::Value *value);
   std::string elementOf(const std::string &vector, const llvm::Type *type,
                         const std::string &index);
+  std::string asNumber(const llvm::Type *type, const std::string &element);
   std::string asElement(const llvm::Type *type, const std::string &number);
 
   // FunctionCalls.cpp
@@ -114,7 +116,10 @@ private:
   unsigned count = 0;
   std::vector<llvm::Instruction *>
       standIns; ///< of elements, for operands of an operation on numbers
-  bool countsLanes = false;
+  struct Spread {
+    std::string vector, declaration;
+  };
+  std::vector<Spread> spread; ///< vectors whose elements a loop reads
 };
 
 /// "relaxed" to "total", as Support/Atomics.txt calls them.

@@ -227,12 +227,16 @@ std::string FunctionPrinter::wholeVectors(Instruction &instruction) {
 // Element by element
 //===----------------------------------------------------------------------===//
 
+/// The number that an element of a vector says.
+std::string FunctionPrinter::asNumber(const Type *type, const std::string &element) {
+  if (isMask(type))
+    return "((uint8_t)(" + element + " & 1u))";
+  return type->isPtrOrPtrVectorTy() ? "((unsigned char *)(uintptr_t)" + element + ")" : element;
+}
+
 std::string FunctionPrinter::elementOf(const std::string &vector, const Type *type,
                                        const std::string &index) {
-  std::string text = "METATE_ELEMENT(" + vector + ", " + index + ")";
-  if (isMask(type))
-    return "((uint8_t)(" + text + " & 1u))";
-  return type->isPtrOrPtrVectorTy() ? "((unsigned char *)(uintptr_t)" + text + ")" : text;
+  return asNumber(type, "METATE_ELEMENT(" + vector + ", " + index + ")");
 }
 
 /// A variable with the vector: of constants and expressions one is made.
@@ -255,7 +259,9 @@ Value *FunctionPrinter::laneOf(Value *value) {
   if (auto *constant = dyn_cast<Constant>(value))
     if (Constant *same = constant->getSplatValue(/*AllowPoison=*/true))
       return same;
-  return standIn(type->getElementType(), elementOf(vectorVariable(value), type, lane.str()));
+  std::string array = "x" + std::to_string(spread.size());
+  spread.push_back({vectorVariable(value), numberType(file.vectorName(type)[0]) + " " + array});
+  return standIn(type->getElementType(), asNumber(type, array + "[" + lane.str() + "]"));
 }
 
 Value *FunctionPrinter::standIn(Type *type, const std::string &text) {
@@ -270,6 +276,7 @@ void FunctionPrinter::dropStandIns() {
     one->deleteValue();
   }
   standIns.clear();
+  spread.clear();
 }
 
 /// The same operation on numbers.
@@ -306,12 +313,25 @@ Instruction *FunctionPrinter::onNumbers(Instruction &instruction) {
                           operands);
 }
 
-void FunctionPrinter::forEach(unsigned first, unsigned count, const Twine &statement) {
-  if (!std::exchange(countsLanes, true))
-    declared["unsigned "].push_back(lane.str());
-  line("for (" + lane + " = " + Twine(first) + "; " + lane + " < " + Twine(count) + "u; ++" + lane +
-       ")");
-  line("  " + statement);
+/// A loop over arrays of the elements. `result`: a vector whose elements the statement makes.
+void FunctionPrinter::forEach(unsigned first, unsigned count, const std::string &statement,
+                              const Instruction *result) {
+  std::string size = "[" + std::to_string(count) + "]";
+  line("{");
+  for (const Spread &one : spread)
+    line("  " + one.declaration + size + ";");
+  if (result)
+    line("  " + numberType(file.vectorName(cast<FixedVectorType>(result->getType()))[0]) + " r" +
+         size + ";");
+  line("  unsigned " + lane + ";");
+  for (auto [k, one] : enumerate(spread))
+    line("  memcpy(x" + Twine(k) + ", &" + one.vector + ", sizeof x" + Twine(k) + ");");
+  line("  for (" + lane + " = " + Twine(first) + "; " + lane + " < " + Twine(count) + "u; ++" +
+       lane + ")");
+  line("    " + statement);
+  if (result)
+    line("  memcpy(&" + variable(*result) + ", r, sizeof r);");
+  line("}");
 }
 
 /// Before its elements get their values one by one, of which a compiler may not see that they all do.
@@ -326,10 +346,8 @@ void FunctionPrinter::elementByElement(Instruction &instruction) {
     return fail(instruction);
   std::string number = expression(*one);
   one->deleteValue();
-  clear(instruction);
   forEach(0, type->getNumElements(),
-          "METATE_ELEMENT(" + variable(instruction) + ", " + lane +
-              ") = " + asElement(type, number) + ";");
+          "r[" + lane.str() + "] = " + asElement(type, number) + ";", &instruction);
   dropStandIns();
 }
 
@@ -367,14 +385,13 @@ bool FunctionPrinter::maskedIntrinsic(IntrinsicInst &call) {
   Value *other = laneOf(moved);
   if (reads) {
     std::string loaded = file.use(isAligned ? "load" : "loadany", {name}) + "(" + place + ")";
-    clear(call);
     forEach(0, type->getNumElements(),
-            "METATE_ELEMENT(" + variable(call) + ", " + lane + ") = " + wanted + " ? " + loaded +
-                " : " + use(other) + ";");
+            "r[" + lane.str() + "] = " + wanted + " ? " + loaded + " : " + use(other) + ";", &call);
   } else {
     forEach(0, type->getNumElements(),
             "if (" + wanted + ") " + file.use(isAligned ? "store" : "storeany", {name}) + "(" +
-                place + ", " + use(other) + ");");
+                place + ", " + use(other) + ");",
+            nullptr);
   }
   dropStandIns();
   return true;
@@ -508,7 +525,7 @@ bool FunctionPrinter::reduction(IntrinsicInst &call) {
           : CallInst::Create(Intrinsic::getOrInsertDeclaration(call.getModule(), extreme->second,
                                                                call.getType()),
                              {sum, number});
-  forEach(hasStart ? 0 : 1, type->getNumElements(), own + " = " + expression(*one) + ";");
+  forEach(hasStart ? 0 : 1, type->getNumElements(), own + " = " + expression(*one) + ";", nullptr);
   one->deleteValue();
   dropStandIns();
   return true;

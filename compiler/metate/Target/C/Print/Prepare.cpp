@@ -90,7 +90,6 @@ Error c::prepare(Module &module) {
   dropHints(module);     // simplifycfg makes some of branches that are never taken
   if (Error error = metate::runPasses(module, "globaldce,function(adce)"))
     return error;
-  module.print(errs(), nullptr);
   std::string text;
   raw_string_ostream stream(text);
   if (verifyModule(module, &stream))
