@@ -13,6 +13,7 @@ import pytest
 from seeded import generator
 
 import metate as mt
+from metate import native
 from metate.errors import (
     AssertionError_,
     CallError_,
@@ -23,10 +24,11 @@ from metate.errors import (
     TimeoutError_,
 )
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import rpc_kernels as kernels
-from machines import MACHINES, WARNINGS, run
-from rpc_loop import INCLUDES, ROOT, SOURCES, Loop, built, exercise, expected
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import rpc_kernels as kernels  # noqa: E402
+from machines import MACHINES, WARNINGS, run  # noqa: E402
+from rpc_loop import INCLUDES, ROOT, SOURCES, Loop, built, exercise, expected  # noqa: E402
 
 M4 = MACHINES["thumbv7em-none-eabihf"]
 
@@ -339,6 +341,32 @@ def test_over_a_socket(library):
     ours.shutdown(socket.SHUT_RDWR)
     thread.join(10)
     assert not thread.is_alive()
+
+
+CPP = """10 kernels, axpy
+1 11 2991
+44850
+3 8, 3 6 9
+unset: kernel 'stop': argument 'x' is not set
+METATE_E_ASSERT, kernel 'stop': assertion failed: x[1] is 1500, 750 is half of it {really}
+dtype: kernel 'stop' argument 'x': it is none, or not an array or vector of f32
+shape: kernel 'stop' argument 'x': it is none, or not an array of that shape
+name: kernel 'stop' argument 'z': it is none, or not a scalar
+session: rpc: there is no kernel 'stopp'
+thrown
+noise: rpc: no answer after 50 attempts
+"""
+
+
+def test_a_client_in_cpp(tmp_path):
+    """Over a stream that damages one of 400 bytes; both sides under sanitizers."""
+    kernels.module("x86-64").save(tmp_path / "service.o")
+    sanitizers = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    lib = native.library_directory()
+    run("gcc", "-std=c11", "-O0", *WARNINGS, *sanitizers, *INCLUDES, "-c", *SOURCES, cwd=tmp_path)
+    run("g++", "-std=c++20", "-O0", *WARNINGS, *sanitizers, *INCLUDES, f"-I{tmp_path}", HERE / "rpc_client.cpp",
+        *tmp_path.glob("*.o"), f"-L{lib}", "-lmetate", f"-Wl,-rpath,{lib}", "-lm", "-o", tmp_path / "client")  # fmt: skip
+    assert run(tmp_path / "client") == CPP
 
 
 def test_it_takes_few_kib_of_thumb_code(tmp_path):
