@@ -23,10 +23,18 @@ METATE_API int32_t metate_packed_call(void *kernel, const void *arguments, int32
 METATE_API metate_status metate_packed_function(const metate_kernel *kernel,
                                                 void (*release)(void *owner), void *owner,
                                                 void **function);
-/* The same as a TVMFFISafeCallType, for languages that take objects from calls: of three addresses, the kernel, `release` and `owner`;
+/* The same of a kernel that is run by steps: the function is called with ("set_input", name, value), ("run") and ("get_output", name),
+ * and is one session. Of objects it keeps a reference until another one takes their place; what a bare DLTensor says is copied, its data
+ * must live until the run. A scalar result is the output "return". For one thread at a time. */
+METATE_API metate_status metate_packed_session(const metate_kernel *kernel,
+                                               void (*release)(void *owner), void *owner,
+                                               void **function);
+/* The same as TVMFFISafeCallTypes, for languages that take objects from calls: of three addresses, the kernel, `release` and `owner`;
  * `self` is not looked at. */
 METATE_API int32_t metate_packed_make(void *self, const void *arguments, int32_t count,
                                       void *result);
+METATE_API int32_t metate_packed_make_session(void *self, const void *arguments, int32_t count,
+                                              void *result);
 
 #ifdef __cplusplus
 }

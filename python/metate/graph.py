@@ -288,6 +288,10 @@ class Graph:
         """The graph as a `tvm_ffi.Function`: as kernels' `packed`."""
         return self.kernel.packed(may_alias)
 
+    def packed_session(self, may_alias: bool = False) -> Any:
+        """A session of the graph as a `tvm_ffi.Function`: as kernels' `packed_session`."""
+        return self.kernel.packed_session(may_alias)
+
     def _reserve_for(self, tree, arguments, keywords):
         return self.kernel._reserve_for(tree, arguments, keywords)
 

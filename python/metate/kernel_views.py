@@ -54,6 +54,16 @@ class KernelViews:
         Raises CompilationError where the annotations leave a type
         open, RuntimeTypeError_ where the kernel uses fields or random numbers, RuntimeImportError_ without tvm-ffi.
         """
+        return self._packed(may_alias, False)
+
+    def packed_session(self, may_alias: bool = False) -> Any:
+        """A session of the kernel as a `tvm_ffi.Function`; as `packed` otherwise.
+
+        It is called with ("set_input", name, value), ("run") and ("get_output", name).
+        """
+        return self._packed(may_alias, True)
+
+    def _packed(self, may_alias, by_steps):
         from .packed_functions import function
 
         instance = self.ahead(may_alias)
@@ -63,7 +73,7 @@ class KernelViews:
                 f"{self.__name__}: packed: it takes {names} from outside of its arguments: pass what it uses as arguments, or "
                 "make a module of it"
             )
-        return function(instance.kernel, instance.code)
+        return function(instance.kernel, instance.code, by_steps)
 
     def signature(self) -> str:
         """The kernel's name and parameters with their annotations, as text."""

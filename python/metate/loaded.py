@@ -156,6 +156,12 @@ class LoadedKernel:
 
         return function(self._kernel)
 
+    def packed_session(self) -> Any:
+        """A session as a `tvm_ffi.Function`, called with ("set_input", name, value), ("run") and ("get_output", name)."""
+        from .packed_functions import function
+
+        return function(self._kernel, by_steps=True)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of its arguments, in order; a struct is one."""

@@ -13,8 +13,12 @@ enum TypeIndex : int32_t {
   Bool = 2,
   Float = 3,
   Pointer = 4,
-  BareTensor = 7, // value.p is a Tensor *
-  Function = 68,
+  BareTensor = 7,   // value.p is a Tensor *
+  RawText = 8,      // value.p is a C string
+  SmallText = 11,   // value holds it, `padding` says how long it is
+  firstObject = 64, // from here on value.p is an object, whose references are counted
+  TextObject = 65,  // {address, bytes} at headerBytes
+  FunctionObject = 68,
   TensorObject = 70 // value.p is an object, its Tensor at headerBytes
 };
 constexpr size_t headerBytes = 24;

@@ -1,6 +1,6 @@
 // libmetate_packed: values of tvm-ffi become a launch's arguments, a status an error of tvm-ffi. All but the forms of values is checked
 // by the launch.
-#include "packed/ffi.h"
+#include "packed/call.h"
 #include "packed/numbers.h"
 
 #include "metate/metate_packed.h"
@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <dlfcn.h>
 #include <memory>
 #include <new>
 #include <string>
@@ -17,17 +16,6 @@
 namespace metate::packed {
 
 namespace {
-
-// What libtvm_ffi has, once it is in the process.
-template <typename Call> Call *symbolOfProcess(const char *name) {
-  return reinterpret_cast<Call *>(dlsym(RTLD_DEFAULT, name));
-}
-
-int32_t raise(const char *kind, const std::string &text) {
-  if (auto *set = symbolOfProcess<void(const char *, const char *)>("TVMFFIErrorSetRaisedFromCStr"))
-    set(kind, text.c_str());
-  return -1;
-}
 
 // The class of Python's that the packed entries of linked modules raise, too.
 const char *kindOf(metate_status status) {
@@ -333,73 +321,20 @@ int32_t Call::run(const Any *values, int32_t count, Any *result) {
   return returns ? give(wanted, cell, result) : 0;
 }
 
-// A function of tvm-ffi and who owns its kernel.
-struct Owned {
-  const metate_kernel *kernel;
-  void (*release)(void *);
-  void *owner;
-};
-
-int32_t callOwned(void *self, const void *arguments, int32_t count, void *result) {
-  return metate_packed_call(const_cast<metate_kernel *>(static_cast<Owned *>(self)->kernel),
-                            arguments, count, result);
-}
-
-void releaseOwned(void *self) {
-  std::unique_ptr<Owned> own(static_cast<Owned *>(self));
-  if (own->release)
-    own->release(own->owner);
-}
-
 } // namespace
 
-} // namespace metate::packed
-
-using namespace metate::packed;
-
-int32_t metate_packed_call(void *kernel, const void *arguments, int32_t count, void *result) {
+int32_t callKernel(const metate_kernel *kernel, const Any *values, int32_t count, Any *result) {
   try {
-    return Call(static_cast<const metate_kernel *>(kernel))
-        .run(static_cast<const Any *>(arguments), count, static_cast<Any *>(result));
+    return Call(kernel).run(values, count, result);
   } catch (const std::bad_alloc &) {
     return raise("MemoryError", "the system refused memory for a packed call");
   }
 }
 
-metate_status metate_packed_function(const metate_kernel *kernel, void (*release)(void *),
-                                     void *owner, void **function) {
-  using Create =
-      int(void *, int32_t (*)(void *, const void *, int32_t, void *), void (*)(void *), void **);
-  if (!kernel || !function)
-    return METATE_E_NULL;
-  auto *create = symbolOfProcess<Create>("TVMFFIFunctionCreate");
-  if (!create)
-    return METATE_E_UNSUPPORTED;
-  auto own = std::unique_ptr<Owned>(new (std::nothrow) Owned{kernel, release, owner});
-  if (!own)
-    return METATE_E_OUT_OF_MEMORY;
-  if (create(own.get(), callOwned, releaseOwned, function))
-    return METATE_E_INTERNAL;
-  own.release(); // the function's
-  return METATE_OK;
-}
+} // namespace metate::packed
 
-int32_t metate_packed_make(void *self, const void *arguments, int32_t count, void *result) {
-  (void)self;
-  const auto *values = static_cast<const Any *>(arguments);
-  if (count != 3 || values[0].type != Pointer)
-    return raise("TypeError", "metate_packed_make: expected the addresses of a kernel, of a "
-                              "function that releases, and of what it is given");
-  auto addressOf = [](const Any &value) { return value.type == Pointer ? value.value.p : nullptr; };
-  void *function = nullptr;
-  metate_status status = metate_packed_function(
-      static_cast<const metate_kernel *>(values[0].value.p),
-      reinterpret_cast<void (*)(void *)>(addressOf(values[1])), addressOf(values[2]), &function);
-  if (status != METATE_OK)
-    return raise("RuntimeError", std::string("metate_packed_make: ") + metate_status_name(status));
-  auto *out = static_cast<Any *>(result);
-  out->type = Function;
-  out->padding = 0;
-  out->value.p = function;
-  return 0;
+int32_t metate_packed_call(void *kernel, const void *arguments, int32_t count, void *result) {
+  using namespace metate::packed;
+  return callKernel(static_cast<const metate_kernel *>(kernel), static_cast<const Any *>(arguments),
+                    count, static_cast<Any *>(result));
 }

@@ -64,7 +64,11 @@ SAME(Bool, kTVMFFIBool);
 SAME(Float, kTVMFFIFloat);
 SAME(Pointer, kTVMFFIOpaquePtr);
 SAME(BareTensor, kTVMFFIDLTensorPtr);
-SAME(Function, kTVMFFIFunction);
+SAME(FunctionObject, kTVMFFIFunction);
+SAME(RawText, kTVMFFIRawStr);
+SAME(SmallText, kTVMFFISmallStr);
+SAME(TextObject, kTVMFFIStr);
+SAME(firstObject, kTVMFFIStaticObjectBegin);
 SAME(TensorObject, kTVMFFITensor);
 SAME(sizeof(Tensor), sizeof(DLTensor));
 SAME(offsetof(Tensor, deviceType), offsetof(DLTensor, device));
@@ -138,6 +142,49 @@ def test_trees_are_blocks_or_their_addresses(module):
     other = module.types["large"].new(capacity=2)
     with pytest.raises(TypeError, match="kernel 'weight' argument 0 'f': "):
         weight(tensor(np.frombuffer(other.block, np.uint8)))
+
+
+def test_by_steps(module):
+    """A session keeps what it was given; a kernel of this process has them, too."""
+    for session in (module.kernels["axpy"].packed_session(), kernels.axpy.packed_session()):
+        x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+        with pytest.raises(ValueError, match="kernel 'axpy': 'a' is not set: call set_input"):
+            session("run")
+        session("set_input", "a", 2.0)
+        session("set_input", "x", tensor(x))
+        session("set_input", "y", tensor(np.zeros(1, np.float32)))
+        session("set_input", "y", tensor(y))
+        gc.collect()
+        session("run")
+        session("run")
+        np.testing.assert_array_equal(np.from_dlpack(session("get_output", "y")), 4 * x + 1)
+        assert session("get_output", "a") == 2.0 and y[3] == 13
+        with pytest.raises(ValueError, match="kernel 'axpy': it has no argument 'a name of many letters'; it has a, x, y"):
+            session("set_input", "a name of many letters", 1)
+        with pytest.raises(ValueError, match="kernel 'axpy': it has no argument 'return'"):
+            session("get_output", "return")
+        for wrong in (("run", 1), ("go",), (), (1,), ("set_input", "x")):
+            with pytest.raises(TypeError, match="kernel 'axpy': expected \"set_input\", name, value"):
+                session(*wrong)
+        session("set_input", "x", tensor(x.astype(float)))
+        with pytest.raises(TypeError, match="kernel 'axpy' argument 1 'x': expected a 1-dimensional array of f32"):
+            session("run")
+    x = np.arange(4, dtype=np.float32)
+    references, session = sys.getrefcount(x), module.kernels["axpy"].packed_session()
+    for _ in range(3):
+        session("set_input", "x", tensor(x))
+        session("get_output", "x")
+    gc.collect()
+    assert sys.getrefcount(x) > references
+    del session
+    gc.collect()
+    assert sys.getrefcount(x) == references
+    summed = module.kernels["total"].packed_session()
+    with pytest.raises(ValueError, match="kernel 'total': it has no result yet: call run"):
+        summed("get_output", "return")
+    summed("set_input", "x", tensor(np.ones((2, 3))))
+    summed("run")
+    assert summed("get_output", "return") == 6
 
 
 def test_functions_keep_what_they_call(tmp_path):
