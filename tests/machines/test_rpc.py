@@ -276,6 +276,15 @@ def test_a_server_that_began_anew_says_so(library, loop):
         again.empty(1, mt.u8)
 
 
+def fill(stream):
+    """A socket of which nobody reads, until it takes no more."""
+    try:
+        while True:
+            stream.send(bytes(1 << 16), socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        pass
+
+
 def test_nobody_waits_for_ever(library):
     class Silent:
         def write(self, data):
@@ -290,6 +299,9 @@ def test_nobody_waits_for_ever(library):
     ours, theirs = socket.socketpair()
     with pytest.raises(TimeoutError_, match="no answer after 2 attempts"):
         mt.rpc.connect(ours, timeout=0.02, attempts=2)
+    with pytest.raises(TimeoutError_, match="the stream takes no bytes"):
+        fill(ours)  # nobody reads
+        mt.rpc.connect(ours, timeout=0.02)
     theirs.close()
     with pytest.raises(RuntimeIOError_, match=r"rpc: (the other side has closed the stream|.*[Bb]roken pipe)"):
         mt.rpc.connect(ours, timeout=0.02)
