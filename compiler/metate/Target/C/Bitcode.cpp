@@ -6,6 +6,7 @@
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/SourceType.h"
 #include "metate/Emit/TreeProtocol.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/C/Print/Print.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -72,6 +73,7 @@ static void makePoolsOfMachine(Function &entry) {
     if (!place || !place->getSourceElementType()->isPointerTy())
       continue;
     uint64_t number = cast<ConstantInt>(place->getOperand(1))->getZExtValue();
+    number = isMutant(Mutant::CPoolsExchanged) ? 0 : number;
     for (User *reader : make_early_inc_range(place->users())) {
       auto *load = cast<LoadInst>(reader);
       load->replaceAllUsesWith(c::callPointerAt(*load, *entry.getArg(1), number));

@@ -1,6 +1,8 @@
 //===- FunctionMemory.cpp - places, loads, stores and atomics ---*- C++ -*-===//
 #include "metate/Target/C/Print/FunctionPrinter.h"
 
+#include "metate/Mutants/Mutants.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/IR/Operator.h"
 
@@ -141,7 +143,7 @@ static StringRef modification(AtomicRMWInst::BinOp operation) {
   case AtomicRMWInst::Max:
     return "smax";
   case AtomicRMWInst::Min:
-    return "smin";
+    return isMutant(Mutant::CMinimumIsMaximum) ? "smax" : "smin";
   case AtomicRMWInst::UMax:
     return "umax";
   case AtomicRMWInst::UMin:
