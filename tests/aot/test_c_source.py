@@ -63,6 +63,15 @@ def test_under_the_sanitizers(monkeypatch, tmp_path, rng):
     static.run_host(tmp_path / "host", tmp_path, rng)
 
 
+def test_functions_of_tvm_ffi_are_called_by_its_types(monkeypatch, tmp_path):
+    """A session keeps an object of tvm-ffi's; calls by another type than the function has end the program."""
+    through_c(monkeypatch, "clang-22", "-fsanitize=function", "-fno-sanitize-recover=all")
+    mt.aot.Module(name="kept").add_kernel(static.kernels.axpy).save(tmp_path / "kept.o")
+    static.run("clang-22", "-std=c11", "-fsanitize=function", "-fno-sanitize-recover=all", f"-I{tmp_path}", f"-I{HERE}",
+               HERE / "kept_object_host.c", tmp_path / "kept.o", "-lm", "-o", tmp_path / "host")  # fmt: skip
+    assert static.run(tmp_path / "host") == "1 2 1 0\nValueError"
+
+
 def test_sparse_levels(compiler, tmp_path, rng):
     sparse_levels.kernels.module().save(tmp_path / "sparse.o")
     chosen = rng.choice(1024, size=160, replace=False)

@@ -289,7 +289,7 @@ static std::vector<bool> neededOf(ArrayRef<Piece> pieces, ArrayRef<StringRef> ro
   return needed;
 }
 
-static bool isReserved(StringRef name) {
+static bool mayStay(StringRef name) {
   return name.starts_with_insensitive("metate_") || name.starts_with("TVMFFI") || name.empty();
 }
 
@@ -308,7 +308,7 @@ std::string metate::supportSource(ArrayRef<StringRef> files, ArrayRef<StringRef>
     if (!needed[number])
       continue;
     for (const auto &name : piece.names)
-      if (!isReserved(name.first()) && !renamed.contains(name.first())) {
+      if (!mayStay(name.first()) && !renamed.contains(name.first())) {
         std::string own = ("metate_" + name.first()).str();
         while (!taken.insert(own).second)
           own += "_";
