@@ -51,7 +51,7 @@ int main(int count, char **words) {
     if (!writeFile(prepared, text))
       return 2;
   }
-  Expected<std::string> text = c::print(*module, {"A test.", ""});
+  Expected<std::string> text = c::print(*module, {"A test.", "", ""});
   if (!text) {
     errs() << "error: " << toString(text.takeError()) << "\n";
     return 1;
