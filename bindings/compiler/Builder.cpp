@@ -463,6 +463,10 @@ void bindBuilder(nb::module_ &module) {
           },
           nb::arg("kernel"), nb::arg("text"), "Says what the user wrote of a kernel of the module.")
       .def(
+          "check", [](SourceModule &self, const std::string &kernel) { self.check(kernel); },
+          nb::arg("kernel"),
+          "Says that a kernel of the module is compiled in debug mode, whatever the options are.")
+      .def(
           "parse",
           [](SourceModule &self, const std::string &text) {
             std::string error = self.parse(text);

@@ -312,6 +312,8 @@ class Module:
             hidden = _renamed(kernel, kernel_name).import_into(
                 module, parameters, may_alias, debug=self._options["debug"], asserts=self._options["asserts"] or None
             )
+            if getattr(kernel, "_own", {}).get("debug"):
+                module.check(kernel_name)
             if text := _documentation_of(kernel):
                 module.document(kernel_name, text)
             if kernel_name in self._places:

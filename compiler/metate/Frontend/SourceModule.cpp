@@ -84,6 +84,10 @@ void SourceModule::document(StringRef kernel, StringRef text) {
       ->setAttr(mark::documentation, StringAttr::get(&ownContext, text));
 }
 
+void SourceModule::check(StringRef kernel) {
+  setMark(SymbolTable::lookupSymbolIn(op(), kernel), mark::checked);
+}
+
 std::string SourceModule::verify() {
   bool isValid = false;
   std::string errors = collectErrors(&ownContext, [&] { isValid = succeeded(mlir::verify(op())); });

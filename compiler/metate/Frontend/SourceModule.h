@@ -33,6 +33,8 @@ public:
   void addDerived(llvm::StringRef kernel, llvm::StringRef mode, llvm::StringRef primal);
   /// What the user wrote of a kernel of the module.
   void document(llvm::StringRef kernel, llvm::StringRef text);
+  /// The kernel stops at what is wrong, whatever the options are that the module is compiled with.
+  void check(llvm::StringRef kernel);
   /// Parses a tree type; a null type and the reason in `error` if it is none.
   TreeType parseTree(llvm::StringRef text, std::string &error);
   /// An empty string if the verifiers accept the module, else their messages.

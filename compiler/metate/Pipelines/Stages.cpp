@@ -1,6 +1,7 @@
 //===- Stages.cpp - the order of the passes ---------------------*- C++ -*-===//
 #include "metate/Pipelines/Stages.h"
 
+#include "metate/Pipelines/OnlyWhere.h"
 #include "metate/Pipelines/PerTarget.h"
 #include "metate/Transforms/Passes.h"
 
@@ -30,24 +31,30 @@ std::optional<Stage> metate::parseStage(StringRef name) {
 
 bool metate::isPerTarget(Stage stage) { return stage == Stage::Layout || stage == Stage::Map; }
 
+static void addUnlessDebug(OpPassManager &passes, std::unique_ptr<Pass> pass) {
+  passes.addNestedPass<KernelOp>(
+      onlyWhere([](KernelOp kernel) { return !kernel.getDebug(); }, std::move(pass)));
+}
+
 static void simplify(OpPassManager &passes, const Options &options) {
   // What comes behind it knows no derivatives.
   passes.addPass(createDifferentiate({options.unrollLoops}));
   passes.addNestedPass<KernelOp>(createRecordWrites());
   // Before anything is dropped or moved.
-  if (options.debug)
-    passes.addNestedPass<KernelOp>(createInsertChecks());
+  passes.addNestedPass<KernelOp>(
+      onlyWhere([always = options.debug](
+                    KernelOp kernel) { return always || kernel->hasAttr(mark::checked); },
+                createInsertChecks()));
   passes.addNestedPass<KernelOp>(createExpandQuant());
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
   passes.addNestedPass<KernelOp>(createUnifyExtents());
-  if (!options.debug) // its checks stand in the condition
-    passes.addNestedPass<KernelOp>(createUpliftWhile());
+  addUnlessDebug(passes, createUpliftWhile()); // its checks stand in the condition
   // Before the loops over leaves are written out.
   passes.addNestedPass<KernelOp>(createWidenRanges());
   // Before anything is folded: what it writes is folded already. Checks would be written out too.
-  if (options.unrollLoops && !options.debug)
-    passes.addNestedPass<KernelOp>(createUnrollLoops());
+  if (options.unrollLoops)
+    addUnlessDebug(passes, createUnrollLoops());
   // Before canonicalisation, which folds what the components are.
   passes.addNestedPass<KernelOp>(createScalarizeIndices());
   passes.addPass(createCanonicalizerPass());
@@ -57,8 +64,7 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<KernelOp>(createSplitRows()); // the others
   passes.addNestedPass<KernelOp>(createFoldIndexCasts());
   // Once coordinates are the loops' variables.
-  if (!options.debug)
-    passes.addNestedPass<KernelOp>(createOrderDimensions({options.deterministic}));
+  addUnlessDebug(passes, createOrderDimensions({options.deterministic}));
   passes.addNestedPass<KernelOp>(createCutRanges());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
@@ -110,8 +116,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     return;
   case Stage::Offload:
     // While loops are as they were written, and before anything changes one of them; a check between two turns sees memory.
-    if (options.promoteCells && !options.debug)
-      passes.addNestedPass<KernelOp>(createFuseLoops());
+    if (options.promoteCells)
+      addUnlessDebug(passes, createFuseLoops());
     // Places that are shared along a loop's last variables are owned then.
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createSerializeReductions({!options.deterministic}));
@@ -119,11 +125,11 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     if (options.demoteAtomics)
       passes.addNestedPass<KernelOp>(createDemoteAtomics());
     // What was an atomic operation may be accumulated in a variable; a check between two turns sees memory.
-    if (options.promoteCells && !options.debug) {
-      passes.addNestedPass<KernelOp>(createPromoteCells());
-      passes.addNestedPass<KernelOp>(createPromoteLocals());
-      passes.addNestedPass<KernelOp>(createCarryChosen());
-      passes.addNestedPass<KernelOp>(createEndAtRest());
+    if (options.promoteCells) {
+      addUnlessDebug(passes, createPromoteCells());
+      addUnlessDebug(passes, createPromoteLocals());
+      addUnlessDebug(passes, createCarryChosen());
+      addUnlessDebug(passes, createEndAtRest());
     }
     if (options.reassociateSums && !options.deterministic)
       passes.addNestedPass<KernelOp>(createReassociateSums());
@@ -135,11 +141,11 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     // Once all loops are there.
     if (options.splitBorders)
       passes.addNestedPass<KernelOp>(createNarrowLoops());
-    if (options.optLevel > 0 && !options.debug)
-      passes.addNestedPass<KernelOp>(createWalkWords());
+    if (options.optLevel > 0)
+      addUnlessDebug(passes, createWalkWords());
     // Once borders are bounds. A number that is stored for nothing is a race to the thread sanitizer.
-    if (options.optLevel > 0 && !options.debug && options.sanitizer != Sanitizer::Thread)
-      passes.addNestedPass<KernelOp>(createBlendStores());
+    if (options.optLevel > 0 && options.sanitizer != Sanitizer::Thread)
+      addUnlessDebug(passes, createBlendStores());
     passes.addNestedPass<KernelOp>(createCountWork()); // nothing where nobody asks for remarks
     // Once tasks are counted: of two copies one runs.
     if (options.unrollLoops)

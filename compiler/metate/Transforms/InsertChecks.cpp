@@ -113,6 +113,7 @@ bool isKnownInside(const Bounded &bounded) {
 
 struct InsertChecks : metate::impl::InsertChecksBase<InsertChecks> {
   void runOnOperation() override {
+    getOperation()->removeAttr(mark::checked);
     if (getOperation().getDebug())
       return;
     getOperation().setDebug(true);
