@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import metate as mt
+from metate import cli
 from metate.errors import CompilationError, RuntimeValueError_
 
 HERE = pathlib.Path(__file__).parent
@@ -131,6 +132,19 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(RuntimeValueError_, match=r"emit: expected 'c' for a \.c file, got 'o'"):
         module.save(tmp_path / "x.c", emit="o")
     assert not list(tmp_path.iterdir())
+
+
+ANY, BARE = "for c (C99 for a C compiler of any machine)", "for c:bare (C99 for machines without a system, of one thread)"
+
+
+@pytest.mark.parametrize("targets, shown", [((), ANY), (("thumbv7em", "wasm32"), BARE), (("thumbv7em", "x86-64"), ANY)])
+def test_what_it_is_for_is_told(targets, shown, tmp_path, capsys):
+    words = [word for target in targets for word in ("--target", target)]
+    assert cli.main(["build", str(HERE / "level_kernels.py"), "--kernel", "axpy", "-o", str(tmp_path / "k.c"), *words]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith(f"kernels axpy, {shown}")
+    assert ("For one thread" in (tmp_path / "k.c").read_text()) == ("c:bare" in shown)
+    with pytest.raises(CompilationError, match="unknown target 'thumbv9'"):
+        mt.aot.Module(targets=["thumbv9"]).add_kernel(static.kernels.axpy).save(tmp_path / "k.c")
 
 
 def test_targets_beside_it_are_for_the_other_carriers(tmp_path):
