@@ -51,6 +51,8 @@ def bodies():
             for test in ("oeq", "une", "olt", "oge", "ult", "ord", "uno", "one", "ueq"):
                 body = f"%t = fcmp {test} {v} %a, %b\n %r = select <{n} x i1> %t, {v} %b, {v} %c"
                 found[f"fcmp_{test}_{t}_{n}"] = n, t, body, v
+            for op in ("minnum", "maxnum", "minimum", "maximum"):
+                found[f"{op}_{t}_{n}"] = n, t, f"%r = call {v} @llvm.{op}.v{n}{short}({v} %a, {v} %b)", v
             for op in ("sqrt", "fabs", "floor"):
                 found[f"{op}_{t}_{n}"] = n, t, f"%r = call {v} @llvm.{op}.v{n}{short}({v} %a)", v
             found[f"fma_{t}_{n}"] = n, t, f"%r = call {v} @llvm.fma.v{n}{short}({v} %a, {v} %b, {v} %c)", v

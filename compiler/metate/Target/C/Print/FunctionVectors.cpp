@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/C/Print/FunctionPrinter.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Module.h"
@@ -34,9 +33,6 @@ std::vector<std::string> FilePrinter::vectorName(FixedVectorType *type) {
     name = "u" + std::to_string(layout().getPointerSizeInBits());
   else if (element->getScalarSizeInBits() == 16)
     name = "u16";
-  else if (element->isIntegerTy() &&
-           element->getScalarSizeInBits() != containerBits(element->getScalarSizeInBits()))
-    fail("a vector of integers of " + Twine(element->getScalarSizeInBits()) + " bits");
   return {name, std::to_string(type->getNumElements())};
 }
 
@@ -122,6 +118,23 @@ static bool isWholeCast(const CastInst &cast) {
   return isa<SExtInst>(cast) && isMask(cast.getSrcTy()) && cast.getDestTy()->isIntOrIntVectorTy(32);
 }
 
+/// "vminnum": the lesser or the greater ones, which are never NaNs where there is another number.
+static StringRef wholeExtreme(const Instruction &instruction) {
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (!call || !isWhole(call->getType()) || !call->getType()->isFPOrFPVectorTy())
+    return "";
+  switch (call->getIntrinsicID()) {
+  case Intrinsic::minnum:
+  case Intrinsic::minimumnum:
+    return "vminnum";
+  case Intrinsic::maxnum:
+  case Intrinsic::maximumnum:
+    return "vmaxnum";
+  default:
+    return "";
+  }
+}
+
 /// The number in all elements, which is there before.
 static Value *splatOf(const Value &value) {
   auto *shuffle = dyn_cast<ShuffleVectorInst>(&value);
@@ -157,7 +170,7 @@ bool c::isWholeVectors(const Instruction &instruction) {
     return isWholeSelect(*choice);
   if (auto *cast = dyn_cast<CastInst>(&instruction))
     return isWholeCast(*cast);
-  return isa<FreezeInst>(instruction) || splatOf(instruction);
+  return isa<FreezeInst>(instruction) || splatOf(instruction) || !wholeExtreme(instruction).empty();
 }
 
 /// The bits that an element of a vector has of the number.
@@ -213,6 +226,12 @@ std::string FunctionPrinter::wholeVectors(Instruction &instruction) {
   }
   if (isa<SelectInst>(instruction))
     return call("vselect", type, {0, 1, 2});
+  if (StringRef extreme = wholeExtreme(instruction); !extreme.empty()) {
+    file.needsMath();
+    std::vector<std::string> names = file.vectorName(type);
+    names.push_back("u" + names[0].substr(1));
+    return file.use(extreme, names) + "(" + operand(0) + ", " + operand(1) + ")";
+  }
   if (isa<BitCastInst>(instruction)) {
     std::vector<std::string> names = file.vectorName(type),
                              from = file.vectorName(
@@ -346,8 +365,8 @@ void FunctionPrinter::elementByElement(Instruction &instruction) {
     return fail(instruction);
   std::string number = expression(*one);
   one->deleteValue();
-  forEach(0, type->getNumElements(),
-          "r[" + lane.str() + "] = " + asElement(type, number) + ";", &instruction);
+  forEach(0, type->getNumElements(), "r[" + lane.str() + "] = " + asElement(type, number) + ";",
+          &instruction);
   dropStandIns();
 }
 
@@ -397,95 +416,6 @@ bool FunctionPrinter::maskedIntrinsic(IntrinsicInst &call) {
   return true;
 }
 
-/// Of a vector's parts where registers have so many bytes (METATE_PART).
-static unsigned elementsOfPart(FixedVectorType *type, unsigned elementBytes, unsigned vectorBytes) {
-  unsigned bytes = type->getNumElements() * elementBytes;
-  return std::min(bytes & -bytes, vectorBytes) / elementBytes;
-}
-
-/// The lines that make each part of the result of parts of the operands, two at once.
-std::string FunctionPrinter::shuffledParts(ShuffleVectorInst &instruction,
-                                           ArrayRef<std::string> from, unsigned elementBytes,
-                                           unsigned vectorBytes) {
-  auto *given = cast<FixedVectorType>(instruction.getOperand(0)->getType());
-  auto *type = cast<FixedVectorType>(instruction.getType());
-  unsigned count = given->getNumElements();
-  unsigned ofSource = elementsOfPart(given, elementBytes, vectorBytes);
-  unsigned ofResult = elementsOfPart(type, elementBytes, vectorBytes);
-  ArrayRef<int> mask = instruction.getShuffleMask();
-  std::string text;
-  for (unsigned first = 0; first < type->getNumElements(); first += ofResult) {
-    std::string own = variable(instruction) + ".p[" + std::to_string(first / ofResult) + "]";
-    SmallSetVector<unsigned, 4> sources; // parts of both operands
-    for (int index : mask.slice(first, ofResult))
-      if (index >= 0)
-        sources.insert(unsigned(index) / ofSource);
-    if (sources.empty())
-      sources.insert(0);
-    auto nameOf = [&](unsigned part) {
-      unsigned parts = count / ofSource;
-      return from[part / parts] + ".p[" + std::to_string(part % parts) + "]";
-    };
-    // The parts that are in already are the result; it is as long as they are only behind the first step.
-    bool isBegun = false;
-    for (unsigned k = 0; k < sources.size();) {
-      unsigned one = sources[k],
-               two = sources[std::min<unsigned>(k + !isBegun, sources.size() - 1)];
-      std::vector<std::string> places;
-      for (unsigned place = 0; place < ofResult; ++place) {
-        int index = mask[first + place];
-        unsigned part = index < 0 ? ~0u : unsigned(index) / ofSource;
-        unsigned within = index < 0 ? 0 : unsigned(index) % ofSource;
-        std::string text = "-1";
-        if (isBegun)
-          text = std::to_string(part == one ? ofResult + within : place);
-        else if (part == one)
-          text = std::to_string(within);
-        else if (part == two)
-          text = std::to_string(ofSource + within);
-        places.push_back(text);
-      }
-      text += "  " + own + " = __builtin_shufflevector(" + (isBegun ? own : nameOf(one)) + ", " +
-              nameOf(isBegun ? one : two) + ", " + join(places, ", ") + ");\n";
-      k += isBegun || one == two ? 1 : 2;
-      isBegun = true;
-    }
-  }
-  return text;
-}
-
-void FunctionPrinter::shuffle(ShuffleVectorInst &instruction) {
-  auto *given = cast<FixedVectorType>(instruction.getOperand(0)->getType());
-  int count = int(given->getNumElements());
-  bool usesRight = any_of(instruction.getShuffleMask(), [&](int index) { return index >= count; });
-  std::string left = vectorVariable(instruction.getOperand(0));
-  std::string right = usesRight ? vectorVariable(instruction.getOperand(1)) : left;
-  clear(instruction);
-  std::vector<std::string> name = file.vectorName(given);
-  unsigned bytes = unsigned(std::stoi(name[0].substr(1))) / 8;
-  StringRef start = "#if";
-  for (unsigned vectorBytes : {64, 32, 16}) {
-    unsigned ofSource = elementsOfPart(given, bytes, vectorBytes);
-    unsigned ofResult =
-        elementsOfPart(cast<FixedVectorType>(instruction.getType()), bytes, vectorBytes);
-    // What was begun is shuffled with parts of the same length alone.
-    if (ofSource < 2 || ofResult < 2 || ofSource != ofResult)
-      if (unsigned(count) != ofSource || usesRight)
-        continue;
-    code += (start + " METATE_SHUFFLED == " + Twine(vectorBytes) + "\n").str();
-    code += shuffledParts(instruction, {left, right}, bytes, vectorBytes);
-    start = "#elif";
-  }
-  if (start == "#elif")
-    code += "#else\n";
-  for (auto [k, source] : enumerate(instruction.getShuffleMask()))
-    if (source >= 0)
-      line("METATE_ELEMENT(" + variable(instruction) + ", " + Twine(k) + "u) = METATE_ELEMENT(" +
-           (source < count ? left : right) + ", " + Twine(source % count) + "u);");
-  if (start == "#elif")
-    code += "#endif\n";
-}
-
 /// One element after the other, from what a sum begins with.
 bool FunctionPrinter::reduction(IntrinsicInst &call) {
   static const std::pair<Intrinsic::ID, unsigned> operations[] = {
@@ -531,6 +461,13 @@ bool FunctionPrinter::reduction(IntrinsicInst &call) {
   return true;
 }
 
+/// Elements of other widths lie bit by bit in memory, those of a mask as well.
+static bool isInBytes(const Type *type) {
+  const Type *element = type->getScalarType();
+  unsigned bits = element->getScalarSizeInBits();
+  return !element->isIntegerTy() || (bits > 1 && bits == containerBits(bits));
+}
+
 /// False: it is nothing of vectors.
 bool FunctionPrinter::ofVectors(Instruction &instruction) {
   if (auto *call = dyn_cast<IntrinsicInst>(&instruction)) {
@@ -538,7 +475,9 @@ bool FunctionPrinter::ofVectors(Instruction &instruction) {
       return true;
     if (!vectorType(instruction))
       return false;
-    if (!instruction.use_empty())
+    if (!instruction.use_empty() && isWholeVectors(instruction))
+      assign(instruction, wholeVectors(instruction));
+    else if (!instruction.use_empty())
       elementByElement(instruction);
     return true;
   }
@@ -548,7 +487,7 @@ bool FunctionPrinter::ofVectors(Instruction &instruction) {
     auto *type = vectorType(*store->getValueOperand());
     if (!type)
       return false;
-    if (store->isVolatile())
+    if (store->isVolatile() || !isInBytes(type))
       fail(instruction);
     line(named(file, "vstore", type) + "(" + bare(use(store->getPointerOperand())) + ", " +
          use(store->getValueOperand()) + ");");
@@ -560,7 +499,7 @@ bool FunctionPrinter::ofVectors(Instruction &instruction) {
   if (instruction.use_empty() || isSplatSource(instruction))
     return true;
   if (auto *load = dyn_cast<LoadInst>(&instruction)) {
-    if (load->isVolatile())
+    if (load->isVolatile() || !isInBytes(type))
       fail(instruction);
     assign(instruction,
            named(file, "vload", type) + "(" + bare(use(load->getPointerOperand())).str() + ")");
