@@ -11,7 +11,7 @@ target datalayout = "e-m:e-p:64:64-i64:64-n8:16:32:64-S128"
 ; CHECK-DAG: 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 @table = internal constant [2 x i64] [i64 1, i64 2], align 64
 @text = internal constant [4 x i8] c"abc\00"
-; CHECK-DAG: metate_data_names = {{[{][{]}}metate_data_text.bytes, (metate_data_text.bytes + 1)}};
+; CHECK-DAG: metate_data_names = {{[{][{][{]}}metate_data_text.bytes}, {(metate_data_text.bytes + 1)}}};
 @names = internal constant [2 x ptr] [ptr @text, ptr getelementptr (i8, ptr @text, i64 1)]
 
 ; CHECK-LABEL: float at(unsigned char *p0, uint64_t p1, uint32_t p2) {
