@@ -373,7 +373,7 @@ def test_scatters_into_words(options, n=96, m=5000):
 @pytest.mark.parametrize("bits, word", [(1, 8), (4, 32), (5, 32), (7, 64), (12, 64), (20, 64)])
 @pytest.mark.parametrize("shape", ["row", "blocks", "rows", "across"])
 def test_counts_in_elements_of_words(bits, word, shape, m=20000):
-    """Copies come back word by word where rows are whole words, also along another axis than the words', and where they are not."""
+    """Copies come back word by word where rows are whole words, and element by element along another axis than the words'."""
     ti.init(threads=4, chunk_ns=0)
     each, x = word // bits, ti.field(quant.int(bits, False))
     extents = {"row": (1100,), "blocks": (40 * each,), "rows": (6, 30 * each), "across": (6 * each, 30)}[shape]
