@@ -160,7 +160,7 @@ Expected<std::string> c::makeSource(StringRef bitcode, const SourceParts &parts,
   unify(**module, visible);
   if (isBare)
     makePlain(**module);
-  if (Error error = prepare(**module))
+  if (Error error = prepare(**module, /*widens=*/!isBare))
     return std::move(error);
   PrintOptions options;
   options.comment =

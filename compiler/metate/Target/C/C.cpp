@@ -69,7 +69,8 @@ struct CTarget : metate::Target {
     MapTasksCpuOptions tasks;
     tasks.chunkNs = options.chunkNs;
     tasks.profile = options.profile;
-    tasks.acrossIterations = options.acrossIterations && options.optLevel > 0;
+    // Machines without a system have no vectors of floats, and little room for code.
+    tasks.acrossIterations = options.acrossIterations && options.optLevel > 0 && !isBare();
     passes.addPass(createMapTasksCpu(tasks));
     passes.addPass(createExpandElementary());
     passes.addPass(createSCFToControlFlowPass());

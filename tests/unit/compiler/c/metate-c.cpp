@@ -41,7 +41,7 @@ int main(int count, char **words) {
     diagnostic.print("metate-c", errs());
     return 2;
   }
-  if (Error error = c::prepare(*module)) {
+  if (Error error = c::prepare(*module, /*widens=*/true)) {
     errs() << "error: " << toString(std::move(error)) << "\n";
     return 1;
   }

@@ -67,7 +67,7 @@ static Error runOn(Module &module, StringRef pipeline,
   return Error::success();
 }
 
-Error c::prepare(Module &module) {
+Error c::prepare(Module &module, bool widens) {
   StripDebugInfo(module);
   dropHints(module);
   hoistAllocas(module);
@@ -83,7 +83,7 @@ Error c::prepare(Module &module) {
   if (Error error = runOn(module, "scalarizer<load-store>,early-cse,simplifycfg", isPlain))
     return error;
   for (Function &function : module)
-    if (!function.isDeclaration() && isPlain(function))
+    if (widens && !function.isDeclaration() && isPlain(function))
       if (Error error = widenLoops(function))
         return error;
   expandVectors(module); // of the loops

@@ -30,8 +30,9 @@ struct PrintOptions {
 };
 
 /// Makes of the module what C can say: no vectors but in calls, no debug information, no operation that has to be computed in parts.
-/// Functions become part of their callers where they are marked so; what else is to be is the C compiler's affair.
-llvm::Error prepare(llvm::Module &module);
+/// Functions become part of their callers where they are marked so; what else is to be is the C compiler's affair. `widens`: loops that
+/// C compilers may not make vectors of are vectors, which is more code.
+llvm::Error prepare(llvm::Module &module, bool widens);
 
 /// A function that code may call without defining it: the pointer at a place of an array of the machine's own pointers.
 inline constexpr llvm::StringLiteral pointerAt = "metate_pointer_at";
