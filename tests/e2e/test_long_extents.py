@@ -1,11 +1,18 @@
 """Extents of 2^31 and more: memory that nobody has touched (np.zeros), and one element that stands for all (stride 0)."""
 
+import os
+
 import numpy as np
 import pytest
 
 import metate as mt
 from metate.errors import RuntimeIndexError_, RuntimeValueError_
 
+# What the interpreter can do of it stands here, and is asked for by its name.
+pytestmark = [
+    pytest.mark.skipif("METATE_TEST_INTERP" in os.environ, reason="two billion iterations are more than an interpreter does"),
+    pytest.mark.skipif("METATE_TEST_ARCH" in os.environ, reason="a device is given a copy of two billion elements"),
+]
 LONG = 2**31 + 100  # bytes of address space; a page here and there is memory
 n = mt.Dim("n", max=2**40)
 m = mt.Dim("m", max=2**33)
