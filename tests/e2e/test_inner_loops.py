@@ -80,6 +80,30 @@ def test_loops_around_a_cell(request, rng):
         assert "scf.for" not in sweep.stages()["offload"]
 
 
+def test_a_function_that_is_called_writes_the_place():
+    """What the loop reads and stores, a real function stores as well: members of a word, and a number of its own."""
+    x, n = ti.Vector.field(2, ti.types.quant.fixed(25, max_value=1.0), shape=()), ti.field(ti.i32, ())
+
+    @ti.real_func
+    def clear(k: ti.i32):
+        x[None] = ti.Vector([0.0, 0.0])
+        n[None] = 10 * k
+
+    @ti.kernel
+    def run() -> ti.i32:
+        last = 0
+        ti.loop_config(serialize=True)
+        for k in range(40):
+            x[None] = x[None] * 0.5
+            n[None] += 1
+            clear(k)
+            last = n[None]
+        return last
+
+    x[None], n[None] = [0.25, 0.5], 3
+    assert run() == 390 and n[None] == 390 and x[None].to_numpy().tolist() == [0, 0]
+
+
 def test_values_that_stay(rng):
     """Members of one tree, an element beside what is written, a loop without turns, places that are another's values."""
     bodies = ti.Struct.field({"pos": ti.types.vector(3, ti.f64), "force": ti.types.vector(3, ti.f64), "steps": ti.i32}, shape=9)

@@ -236,7 +236,9 @@ private:
                                   (mayAlias && isa<TreeType, MemRefType>(value.getType()));
                          }) &&
            llvm::all_of(effects.accesses, [&](const PlaceAccess &other) {
-             return (!place.isStored && other.isLoad()) || first.isAtSamePlace(other) ||
+             // What a function does that the loop calls stays in memory.
+             return (!place.isStored && other.isLoad()) ||
+                    (loop->isAncestor(other.op) && first.isAtSamePlace(other)) ||
                     first.isApartFrom(other, mayAlias);
            });
   }
