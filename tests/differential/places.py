@@ -440,7 +440,9 @@ class Places:
         kernel = f"mt.append({where}, [{at}], {hole})"
         if is_field and shown and self.rng.random() < 0.6:
             kernel = f"{where}[{at}].append({hole})"
-        twin = f'{tree}.append("{member.name}", {tuple_of(", ".join(holes_of(count)))}, {hole})'
+        along = member.shift[member.axes.index(member.levels[-1][2][0])]
+        offset = f", {along}" if along else ""
+        twin = f'{tree}.append("{member.name}", {tuple_of(", ".join(holes_of(count)))}, {hole}{offset})'
         return kernel, twin, [*indices, value]
 
     def _in_list(self, tree, member, indices, name):

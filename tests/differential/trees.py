@@ -548,8 +548,8 @@ class TwinTree:
         del key[axis]
         return sum(slot[0] == number and key.items() <= dict(slot[1]).items() for slot in self.slots)
 
-    def append(self, name, at, value) -> int:
-        """At the end of the list that the cell is in: the index, -1 where it has its greatest length or there is none."""
+    def append(self, name, at, value, offset=0) -> int:
+        """At the end of the list that the cell is in: the index, counted from `offset`; -1 where it is full or there is none."""
         if not self.inside(name, at):
             return -1
         member = self.type.members[name]
@@ -559,7 +559,7 @@ class TwinTree:
             self.is_full = True
             return -1
         self.put(name, (*at[:position], index, *at[position + 1 :]), value)
-        return index
+        return index + offset
 
     def clear(self):
         """No cell that can be inactive is active."""

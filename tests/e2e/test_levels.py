@@ -491,6 +491,20 @@ def test_a_kernel_that_stops_gives_its_slots_back(serial):
             each.check()
 
 
+def test_append_gives_the_fields_index_or_none():
+    """With an offset along the list as well: -1 is nobody's index."""
+    x = ti.field(ti.i32)
+    ti.root.pointer(ti.i, 4).dynamic(ti.j, 2).place(x, offset=(-2, 1))
+
+    @ti.kernel
+    def add(i: ti.i32) -> ti.i32:
+        return x[i].append(7)
+
+    assert [add(-2), add(-2), add(5)] == [1, 2, -1] and [x[-2, 1], x[-2, 2]] == [7, 7]
+    with pytest.raises(ti.CapacityError, match="a list is full"):
+        add(-2)
+
+
 def test_lists_whose_parents_go_are_walked_as_at_entry():
     shape = tree(("pointer", ti.i, 4), ("dynamic", ti.j, 10, 4), background=7)
 

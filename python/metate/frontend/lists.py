@@ -93,17 +93,22 @@ class Lists:
         return self.walk.emit(node, self.builder.length, list_.tree.native, list_.name, at)
 
     def append(self, where, indices, node, *value):
-        """Reserves the next cell and, given a value, stores it there. The index, as the field's indices count."""
+        """Reserves the next cell and, given a value, stores it there. The index, as the field's indices count, or -1."""
         list_, at = self._list("append", where, indices, node)
         place = self._appended_place(where, list_, node) if value else None
         index = self.walk.emit(node, self.builder.append, list_.tree.native, list_.name, at)
+        field = self.fields.first_field(where, node) if isinstance(where, handles.FIELDS) else None
+        offset = field.placement.offset[list_axis(list_)] if field else 0
+        is_there = None
+        if value or offset:
+            is_there = self.walk.emit(node, self.builder.compare, ">=", index, self.values.to_value(0, node))
         if value:
-            zero = self.values.to_value(0, node)
-            self.walk.emit(node, self.builder.begin_if, self.walk.emit(node, self.builder.compare, ">=", index, zero))
+            self.walk.emit(node, self.builder.begin_if, is_there)
             self.places.store(place([*at[: list_axis(list_)], index, *at[list_axis(list_) :]]), value[0], node.func, node)
             self.builder.end_if()
-        field = self.fields.first_field(where, node) if isinstance(where, handles.FIELDS) else None
-        return self.fields.shifted(index, field.placement.offset[list_axis(list_)] if field else 0, node)
+        if not offset:
+            return index
+        return self.walk.emit(node, self.builder.select, is_there, self.fields.shifted(index, offset, node), index)
 
     def _appended_place(self, where, list_, node):
         """A function from the new cell's coordinates to the place of a value in it."""
