@@ -72,11 +72,8 @@ private:
     if (!ShapedType::isDynamic(type.getDimSize(axis)))
       return {type.getDimSize(axis), {}, {}, 0};
     auto shape = kernel.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), mark::shape);
-    if (!shape || axis >= int64_t(shape.size()))
-      return {std::nullopt, {}, of, axis};
-    if (auto number = dyn_cast<IntegerAttr>(shape[axis]))
-      return {number.getInt(), {}, {}, 0};
-    return {std::nullopt, shape[axis], {}, 0};
+    auto dim = shape && axis < int64_t(shape.size()) ? dyn_cast<DimAttr>(shape[axis]) : DimAttr();
+    return dim ? Extent{std::nullopt, dim, {}, 0} : Extent{std::nullopt, {}, of, axis};
   }
 
   struct Loop {

@@ -146,6 +146,40 @@ metate.kernel @turns(%x: memref<?x3xf32> {metate.name = "x", metate.shape = [#n,
   metate.return
 }
 
+// Extents that are open in both arrays' annotations need not be one: what %b has stays from turn to turn, and %d lies where nobody is.
+// CHECK-LABEL: metate.kernel @open
+// CHECK: metate.intermediate "a" {{.*}} offset [[A:[0-9]+]] of 3648
+// CHECK: metate.intermediate "b" {{.*}} offset [[B:[0-9]+]] of
+// CHECK: metate.intermediate "c" {{.*}} offset [[A]] of
+metate.kernel private @o.0.open(%x: memref<?x3xf32> {metate.access = 1 : i64, metate.shape = [-1, 3]}, %y: memref<?x3xf32> {metate.access = 2 : i64, metate.shape = [-1, 3]}) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %n = memref.dim %x, %c0 : memref<?x3xf32>
+  metate.range (%i, %j) = (%c0, %c0) to (%n, %c3) {
+    %v = memref.load %x[%i, %j] : memref<?x3xf32>
+    memref.store %v, %y[%i, %j] : memref<?x3xf32>
+    metate.yield
+  }
+  metate.return
+}
+metate.kernel @open(%x: memref<?x3xf32> {metate.name = "x", metate.shape = [#n, 3]}, %y: memref<?x3xf32> {metate.name = "y", metate.shape = [#n, 3]}, %turns: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %n = memref.dim %x, %zero : memref<?x3xf32>
+  %a = metate.intermediate "a" [#n, 3] by (%n) : memref<?x3xf32>
+  %b = metate.intermediate "b" [#n, 3] by (%n) : memref<?x3xf32>
+  %c = metate.intermediate "c" [#n, 3] by (%n) : memref<?x3xf32>
+  %d = metate.intermediate "d" [#n, 3] by (%n) : memref<?x3xf32>
+  scf.for %t = %zero to %turns step %one {
+    metate.run @w.0.all(%x, %a) : memref<?x3xf32>, memref<?x3xf32>
+    metate.run @o.0.open(%a, %b) : memref<?x3xf32>, memref<?x3xf32>
+    metate.run @w.0.all(%b, %c) : memref<?x3xf32>, memref<?x3xf32>
+    metate.run @w.0.all(%c, %d) : memref<?x3xf32>, memref<?x3xf32>
+    metate.run @w.0.all(%d, %y) : memref<?x3xf32>, memref<?x3xf32>
+  }
+  metate.return
+}
+
 // -----
 
 metate.kernel private @g.0.copy(%x: memref<4xf32> {metate.access = 1 : i64}, %y: memref<4xf32> {metate.access = 2 : i64}) {
