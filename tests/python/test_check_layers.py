@@ -125,6 +125,17 @@ def test_names_of_files_that_are_compiled_as_one_differ(tmp_path, own):
     assert check(tmp_path, SOUND | {map_: text} | elsewhere).returncode == 0
 
 
+def test_function_and_constant_of_one_name_in_a_folder_are_named(tmp_path):
+    """Functions that take other types are overloads; a constant is no overload of a function."""
+    function, constant = "compiler/metate/Emit/Files.cpp", "compiler/metate/Emit/Passes.cpp"
+    texts = {function: "static int joined(int part) {\n}\n", constant: 'static constexpr StringLiteral joined = "dce";\n'}
+    result = check(tmp_path, SOUND | texts)
+    assert f"{constant}:1: files of a folder may be compiled as one" in result.stdout
+    assert f"{function}:1" in result.stdout
+    texts[constant] = "static int joined(float part) {\n}\n"
+    assert check(tmp_path, SOUND | texts).returncode == 0
+
+
 def test_circle_between_files_of_a_layer_is_named(tmp_path):
     circle = {
         "abi/metate/abi/base.h": '#include "metate/abi/tree.h"\n',

@@ -20,7 +20,7 @@
 using namespace llvm;
 using namespace metate;
 
-static constexpr StringLiteral joined = "always-inline,globaldce";
+static constexpr StringLiteral passesForAll = "always-inline,globaldce";
 /// Of functions whose vectors are the language's, a handful of numbers.
 static constexpr StringLiteral apart =
     "scalarize-masked-mem-intrin,expand-reductions,sroa,early-cse<memssa>,"
@@ -71,7 +71,7 @@ Error c::prepare(Module &module, bool widens) {
   StripDebugInfo(module);
   dropHints(module);
   hoistAllocas(module);
-  if (Error error = metate::runPasses(module, joined))
+  if (Error error = metate::runPasses(module, passesForAll))
     return error;
   auto isPlain = [](const Function &function) { return !function.hasFnAttribute(lanesAttribute); };
   auto hasLanes = [](const Function &function) { return function.hasFnAttribute(lanesAttribute); };
