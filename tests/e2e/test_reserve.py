@@ -351,6 +351,26 @@ def test_what_cannot_be_counted_is_said_with_its_line(kernel):
     assert re.search(r"test_reserve\.py:\d+:\d+: ", str(caught.value))
 
 
+def test_what_an_atomic_finds_in_a_quantised_float_cannot_be_counted():
+    """A random kernel's find: the slice held the atomic, so counting changed the tree."""
+    builder = mt.types.SNodeTreeBuilder()
+    builder.pointer(mt.axes("i"), 64).dense(mt.axes("i"), 8).place(a=mt.f32)
+    builder.dense(mt.axes("i"), 1).place(count=mt.types.quant.float(5, 11, True, mt.f32))
+    both = builder.build()
+
+    @mt.kernel
+    def numbered(f: both):
+        for _ in range(9):
+            at = mt.atomic_add(f.count[0], 8.0)
+            f.a[mt.cast(at, mt.i32)] += 1
+
+    t = both.new()
+    before = bytes(t.block)
+    with pytest.raises(mt.MetateError, match="depends on what an atomic finds in 'f?.?count'"):
+        t.reserve_for(numbered, t)
+    assert bytes(t.block) == before
+
+
 def test_arguments_are_checked_as_in_a_call():
     t = blocks.new()
     with pytest.raises(mt.MetateError, match="expected a kernel, got 3"):

@@ -132,7 +132,7 @@ void ActivationSlice::mark(Value value) {
   unsigned number = cast<OpResult>(value).getResultNumber();
   if (isa<AppendOp>(op))
     return refuse(op, "the index that append gives");
-  if (isa<AtomicOp>(op) || (isa<memref::AtomicRMWOp>(op) && arrayOf(op))) {
+  if (writesMember(op) || (isa<memref::AtomicRMWOp>(op) && arrayOf(op))) { // metate.update as well
     auto cell = CellAccess::of(op);
     Value target = cell ? cell->tree : arrayOf(op);
     return refuse(op, "what an atomic finds in '" +
