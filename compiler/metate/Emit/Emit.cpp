@@ -14,6 +14,7 @@
 #include "metate/Emit/Blends.h"
 #include "metate/Emit/CodegenRemarks.h"
 #include "metate/Emit/Externals.h"
+#include "metate/Emit/Extremes.h"
 #include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Parts.h"
 #include "metate/Emit/Sanitize.h"
@@ -221,8 +222,10 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   builder.registerOptimizerLastEPCallback([&machine](llvm::ModulePassManager &manager,
                                                      llvm::OptimizationLevel level,
                                                      llvm::ThinOrFullLTOPhase) {
-    if (level != llvm::OptimizationLevel::O0)
-      manager.addPass(llvm::createModuleToFunctionPassAdaptor(KeepBlends(machine)));
+    if (level == llvm::OptimizationLevel::O0)
+      return;
+    manager.addPass(llvm::createModuleToFunctionPassAdaptor(KeepBlends(machine)));
+    manager.addPass(llvm::createModuleToFunctionPassAdaptor(KeepConditionalMoves(machine)));
   });
   keepZeros(module);
   llvm::ModulePassManager manager = optLevel == 0

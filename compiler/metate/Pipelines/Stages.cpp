@@ -46,6 +46,8 @@ static void simplify(OpPassManager &passes, const Options &options) {
                     KernelOp kernel) { return always || kernel->hasAttr(mark::checked); },
                 createInsertChecks()));
   passes.addNestedPass<KernelOp>(createExpandQuant());
+  // Local vectors that would be selected from, component by component.
+  passes.addPass(createIndexLocals({options.unrollLoops}));
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
   passes.addNestedPass<KernelOp>(createUnifyExtents());

@@ -39,6 +39,9 @@ static InFlightRemark begin(Location where, Location loop, Outcome outcome, Stri
 static InFlightRemark begin(Operation *op, Outcome outcome, StringRef pass, StringRef subject) {
   if (!wantsRemarks(op->getContext()))
     return {};
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (kernel && kernel->hasAttr(mark::tried))
+    return {};
   return begin(op->getLoc(), taskOf(op)->getLoc(), outcome, pass, subject);
 }
 

@@ -61,6 +61,22 @@ bool isOnlyAddress(Value index) {
   });
 }
 
+/// cmpi ult, %i, 25 -> true, where the loops say that %i is from 0 to 24
+struct KnownInside : OpRewritePattern<arith::CmpIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::CmpIOp op, PatternRewriter &rewriter) const override {
+    APInt extent;
+    if (op.getPredicate() != arith::CmpIPredicate::ult ||
+        !matchPattern(op.getRhs(), m_ConstantInt(&extent)) || extent.getActiveBits() > 31)
+      return failure();
+    std::optional<IntegerRange> range = IntegerRange::of(op.getLhs());
+    if (!range || range->least < 0 || range->greatest >= int64_t(extent.getZExtValue()))
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::ConstantIntOp>(op, /*value=*/1, /*width=*/1);
+    return success();
+  }
+};
+
 /// index_cast(index_cast(%i : index to i32) : i32 to index) -> %i
 struct FoldRoundTrip : OpRewritePattern<arith::IndexCastOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -194,10 +210,11 @@ struct DisjointOrIsSum : OpRewritePattern<arith::OrIOp> {
 struct FoldIndexCasts : metate::impl::FoldIndexCastsBase<FoldIndexCasts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum, WidenArithmetic<arith::AddIOp>,
-                 WidenArithmetic<arith::SubIOp>, WidenKnown<arith::AddIOp>,
-                 WidenKnown<arith::SubIOp>, WidenKnown<arith::MulIOp>, SameWidth<arith::AddIOp>,
-                 SameWidth<arith::SubIOp>, SameWidth<arith::MulIOp>>(&getContext());
+    patterns.add<KnownInside, FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum,
+                 WidenArithmetic<arith::AddIOp>, WidenArithmetic<arith::SubIOp>,
+                 WidenKnown<arith::AddIOp>, WidenKnown<arith::SubIOp>, WidenKnown<arith::MulIOp>,
+                 SameWidth<arith::AddIOp>, SameWidth<arith::SubIOp>, SameWidth<arith::MulIOp>>(
+        &getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
     arith::AddIOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -43,6 +43,18 @@ def InsertChecks : Metate_Pass<"metate-insert-checks", "::metate::KernelOp"> {
   let statistics = [Statistic<"inserted", "inserted", "checks inserted">];
 }
 
+def IndexLocals : Metate_Pass<"metate-index-locals"> {
+  let summary = "local vectors whose components loops name at run time become arrays in memory";
+  let description = [{
+    Before: `%v = memref.alloca() : memref<vector<9xf32>>`, of which a loop of 40 turns selects component %k by nine comparisons; after:
+    `%a = memref.alloca() : memref<10xf32>`, of which it loads element %k. What is stored out of range goes to the element behind the last one. Which
+    selections fold once loops are written out is seen with a copy of the kernel. Must run before promote-locals, and changes only variables
+    of a parallel loop's body, a function, or a kernel that is one task.
+  }];
+  let options = [Option<"unroll", "unroll", "bool", /*default=*/"true", "loops with a few known turns are written out afterwards">];
+  let statistics = [Statistic<"moved", "moved", "variables that became arrays">];
+}
+
 def PromoteLocals : Metate_Pass<"metate-promote-locals", "::metate::KernelOp"> {
   let summary = "local variables become values carried by loops and conditionals";
   let description = [{

@@ -125,6 +125,21 @@ def unrolled_turn_lost():
     expect(out, [321, 642])
 
 
+@probe("StoredOutOfRange")
+def stored_out_of_range():
+    @mt.kernel
+    def run(x: array(mt.i32, 1), out: array(mt.i32, 1)):
+        for i in range(out.shape[0]):
+            v = mt.Vector([0] * 10)
+            for k in range(x.shape[0]):
+                v[x[k]] = k + 1
+            out[i] = v[9]
+
+    x, out = np.array([3, 9, 10], np.int32), np.zeros(2, np.int32)
+    run(x, out)
+    expect(out, [2, 2])
+
+
 @probe("PromotedCellNotStored")
 def promoted_cell_not_stored():
     @mt.kernel
