@@ -49,6 +49,43 @@ def pairs(x: Array, y: Array):
         y[i] = s
 
 
+_rows = mt.types.SNodeTreeBuilder()
+_rows.dense(mt.i, 64).place(x=mt.f32)
+_rows.dense(mt.i, 64).place(y=mt.f32)
+Rows = _rows.build()
+
+
+@mt.kernel(fast_math=False)
+def in_order(rows: Rows, total: Array):
+    for i in total:
+        s = 0.0
+        for j in range(64):
+            s += rows[j].x
+            rows[j].y = 2 * rows[j].x
+        total[i] = s
+
+
+@mt.kernel(fast_math=False)
+def counted(rows: Rows, total: Array):
+    for i in total:
+        by = 0.0
+        for j in range(64):
+            rows[j].y = by * rows[j].x
+            by += 0.1
+        total[i] = by
+
+
+@mt.kernel
+def last(x: Array, y: Array):
+    mt.loop_config(serialize=True)
+    for i in range(y.shape[0]):
+        s, t = 0.0, 1.0
+        for j in range(x.shape[0]):
+            s += x[j]
+            t = 0.5 * t * x[j] + 1.0
+        y[i] = s + t
+
+
 def lines_of(text, name):
     """The numbers of the first and last line of a kernel's body."""
     first = text[: text.index(f"static int32_t metate_entry_{name}_task0(void *p0")].count("\n") + 1
@@ -97,3 +134,25 @@ def test_they_are_what_numpy_has(source, tmp_path, rng):
         assert np.allclose(y, wanted, rtol=1e-5)
         assert library.loops_total(at(x), n, at(s), None, None) == 0
         assert np.isclose(s[0], x.astype(np.float64).sum(), rtol=1e-5)
+
+
+def test_additions_that_are_in_order_stay_so(tmp_path, rng):
+    """A row that adds, and one that counts in floats: as a vector it would have another order."""
+    module = mt.aot.Module(name="order", targets=["c"])
+    source = module.add_kernel(in_order).add_kernel(counted).save(tmp_path / "order.c")
+    subprocess.run(["gcc", "-std=c99", "-O2", "-fPIC", "-shared", source, "-lm", "-o", tmp_path / "order.so"], check=True)
+    library, rows, total = ctypes.CDLL(str(tmp_path / "order.so")), Rows.new(), np.zeros(1, np.float32)
+    x = rng.normal(size=64).astype(np.float32)
+    rows.x.from_numpy(x)
+    arguments = *(ctypes.c_void_p(np.asarray(one).ctypes.data) for one in (rows.block, total)), ctypes.c_int64(1), None, None
+    assert library.order_in_order(*arguments) == 0
+    assert total[0] == np.add.accumulate(x)[-1]
+    assert library.order_counted(*arguments) == 0
+    by = np.add.accumulate(np.full(64, 0.1, np.float32))
+    assert total[0] == by[-1]
+    np.testing.assert_array_equal(rows.y.to_numpy(), np.concatenate([[0], by[:-1]]).astype(np.float32) * x)
+
+
+def test_a_loop_that_is_none_for_vectors_is_passed_over_in_silence(tmp_path, capfd):
+    mt.aot.Module(name="last", targets=["c"]).add_kernel(last).save(tmp_path / "last.c")
+    assert capfd.readouterr() == ("", "")

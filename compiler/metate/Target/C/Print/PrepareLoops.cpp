@@ -14,6 +14,8 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Vectorize/LoopVectorize.h"
@@ -25,6 +27,18 @@ using namespace metate;
 static constexpr unsigned vectorBytes = 64, sumsAtOnce = 4;
 /// Turns of a row.
 static constexpr unsigned leastTurns = 8, mostTurns = 64;
+
+/// Does it add floats in an order that counts, or count in floats? LLVM takes a loop that is forced for one of any order.
+static bool hasOrder(Loop &loop, ScalarEvolution &evolution) {
+  return any_of(loop.getHeader()->phis(), [&](PHINode &phi) {
+    RecurrenceDescriptor sum;
+    InductionDescriptor counter;
+    return phi.getType()->isFloatingPointTy() &&
+           ((RecurrenceDescriptor::isReductionPHI(&phi, &loop, sum) && sum.hasExactFPMath()) ||
+            (InductionDescriptor::isFPInductionPHI(&phi, &loop, &evolution, counter) &&
+             counter.getExactFPMathInst()));
+  });
+}
 
 /// The size of the numbers that the loop sums up; 0: it does not.
 static unsigned bytesOfSum(Loop &loop) {
@@ -77,6 +91,15 @@ static unsigned bytesOfRow(Loop &loop, ScalarEvolution &evolution, const DataLay
   return inOrder > 0 ? bytes : 0;
 }
 
+namespace {
+/// LLVM prints remarks of loops that were forced and are none for vectors, whether anybody asks for them or not.
+struct Silence : DiagnosticHandler {
+  bool handleDiagnostics(const DiagnosticInfo &info) override {
+    return info.getSeverity() == DS_Remark;
+  }
+};
+} // namespace
+
 static void force(Loop &loop, unsigned width, unsigned atOnce) {
   addStringMetadataToLoop(&loop, "llvm.loop.vectorize.enable", 1);
   addStringMetadataToLoop(&loop, "llvm.loop.vectorize.width", width);
@@ -85,7 +108,8 @@ static void force(Loop &loop, unsigned width, unsigned atOnce) {
 
 /// Whether it is one for vectors.
 static bool choose(Loop &loop, ScalarEvolution &evolution, const DataLayout &layout) {
-  if (!loop.isInnermost() || !loop.getLoopPreheader() || !loop.getLoopLatch())
+  if (!loop.isInnermost() || !loop.getLoopPreheader() || !loop.getLoopLatch() ||
+      hasOrder(loop, evolution))
     return false;
   if (unsigned bytes = bytesOfSum(loop)) {
     force(loop, vectorBytes / bytes, sumsAtOnce);
@@ -121,6 +145,7 @@ Error c::widenLoops(Function &function) {
                   function.getDataLayout());
   if (!any)
     return Error::success();
+  function.getContext().setDiagnosticHandler(std::make_unique<Silence>());
   LoopVectorizePass vectorise(
       {/*InterleaveOnlyWhenForced=*/true, /*VectorizeOnlyWhenForced=*/true});
   results.invalidate(function, vectorise.run(function, results));
