@@ -38,7 +38,8 @@ extern "C" {
 #define METATE_RPC_VERSION 1u
 #define METATE_RPC_MAGIC 0x4350524du /* "MRPC" */
 #define METATE_RPC_ANSWER 0x80u
-#define METATE_RPC_LEAST_FRAME 128u
+/* What is said of an array of METATE_MAX_RANK dimensions fits, and 19 characters of its name. */
+#define METATE_RPC_LEAST_FRAME 160u
 
 typedef enum metate_rpc_kind {
   /* [magic u32][version u32] -> [version u32][abi version u32][bytes of a frame u32][kernels u32][types u32][named values u32]
@@ -60,7 +61,8 @@ typedef enum metate_rpc_kind {
   METATE_RPC_READ = 8,  /* [handle u32][offset u64][count u32] -> [bytes ...] */
   METATE_RPC_FREE = 9,  /* [handle u32] -> nothing */
   /* [kernel u32], then each argument but results: [METATE_RPC_VALUE u8][handle u32], [METATE_RPC_SCALAR u8][dtype u8][its bytes] or
-   * [METATE_RPC_VECTOR u8][dtype u8][count u16][elements] -> [bytes of the results] */
+   * [METATE_RPC_VECTOR u8][dtype u8][count u16][elements] -> [bytes of the results]
+   * A result called "local.NAME" is none: the kernel's loops accumulate in it. */
   METATE_RPC_CALL = 10,
   METATE_RPC_CLOSE = 11, /* -> nothing; frees what clients have made */
   METATE_RPC_DAMAGED = 0x7f

@@ -129,9 +129,9 @@ void metate_core_extent_of(const metate_argument_info *info, const metate_slot *
   if (info->kind != METATE_ARGUMENT_NDARRAY)
     return;
   for (uint32_t k = 0; k < info->rank; ++k) {
-    int64_t reach = (slots[1 + k].i - 1) * slots[1 + info->rank + k].i;
     if (!slots[1 + k].i)
       return;
+    int64_t reach = (slots[1 + k].i - 1) * slots[1 + info->rank + k].i;
     reach < 0 ? (below += reach) : (above += reach);
   }
   *begin = slots[0].u + (uint64_t)(below * bytes);

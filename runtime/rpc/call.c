@@ -9,9 +9,8 @@ typedef struct launch {
   const metate_kernel_info *info;
   metate_core_argument *arguments;
   metate_slot *slots;
-  unsigned char *top;     /* of the scratch memory */
-  unsigned char *results; /* the bytes that the answer holds */
-  uint64_t result_bytes;
+  unsigned char *top;    /* of the scratch memory */
+  uint64_t result_bytes; /* that the answer holds */
 } launch;
 
 static metate_status refuse_argument(launch *own, uint32_t index, metate_status status,
@@ -75,7 +74,17 @@ static metate_status take_elements(launch *own, uint32_t index, message *from, u
   return METATE_OK;
 }
 
-/* Where a result is written: an array of which every extent is known. */
+/* Not of what a kernel's loops accumulate in, "local.NAME": results that callers do not see. */
+static int is_returned(const launch *own, const metate_argument_info *info) {
+  static const char local[] = "local.";
+  const char *name = metate_core_text(&own->server->core, info->name);
+  uint32_t at = 0;
+  while (local[at] && name[at] == local[at])
+    ++at;
+  return (info->flags & METATE_ARGUMENT_RESULT) && local[at];
+}
+
+/* Where a result is written: an array of which every extent is known. What no frame holds is refused before anything runs. */
 static metate_status make_result(launch *own, uint32_t index) {
   const metate_argument_info *info =
       metate_core_argument_info(&own->server->core, own->kernel, index);
@@ -87,6 +96,11 @@ static metate_status make_result(launch *own, uint32_t index) {
   uint64_t bytes = metate_rpc_bytes_of(argument);
   if (!bytes)
     return refuse_argument(own, index, METATE_E_UNSUPPORTED, "its shape is not known");
+  if (is_returned(own, info)) {
+    if (bytes > metate_rpc_room(own->server) - own->result_bytes)
+      return refuse_argument(own, index, METATE_E_TOO_SMALL, "the result is larger than a frame");
+    own->result_bytes += bytes;
+  }
   argument->data = scratch(own, (bytes + 7) & ~7ull, 8);
   if (!argument->data)
     return refuse_memory(own);
@@ -176,16 +190,10 @@ static metate_status run(launch *own) {
 }
 
 static metate_status answer_results(launch *own) {
-  for (uint32_t k = 0; k < own->info->argument_count; ++k) {
-    const metate_argument_info *info =
-        metate_core_argument_info(&own->server->core, own->kernel, k);
-    uint64_t bytes = metate_rpc_bytes_of(&own->arguments[k]);
-    if (!(info->flags & METATE_ARGUMENT_RESULT))
-      continue;
-    if (bytes > metate_rpc_room(own->server))
-      return refuse_argument(own, k, METATE_E_TOO_SMALL, "the result is larger than a frame");
-    metate_rpc_put_bytes(own->server, own->arguments[k].data, (uint32_t)bytes);
-  }
+  for (uint32_t k = 0; k < own->info->argument_count; ++k)
+    if (is_returned(own, metate_core_argument_info(&own->server->core, own->kernel, k)))
+      metate_rpc_put_bytes(own->server, own->arguments[k].data,
+                           (uint32_t)metate_rpc_bytes_of(&own->arguments[k]));
   return METATE_OK;
 }
 

@@ -42,6 +42,15 @@ def total(x: f32s) -> mt.f64:
 
 
 @mt.kernel
+def steepness(x: f32s) -> mt.f32:
+    sum, squares = 0.0, 0.0
+    for i in x:
+        sum += x[i]
+        squares += x[i] * x[i]
+    return squares / sum
+
+
+@mt.kernel
 def shift(m: mat2, by: vec3, points: mt.types.ndarray(dtype=vec3, ndim=1)) -> vec3:
     for i in points:
         points[i] += by * mt.cast(m[0, 1], mt.f32)
@@ -75,7 +84,13 @@ def double(x: f32s, y: f32s):
         y[i] = 2 * x[i]
 
 
-KERNELS = (axpy, count, numbers, total, shift, fill, weigh, stop, double)
+@mt.kernel
+def wide(runs: mt.types.ndarray(dtype=mt.i32, ndim=12)) -> mt.types.vector(40, mt.f32):
+    runs[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] += 1
+    return mt.Vector([1.5 * k for k in mt.static(range(40))])
+
+
+KERNELS = (axpy, count, numbers, total, shift, fill, weigh, stop, double, wide, steepness)
 GRAPH_EXTENT = 8
 
 

@@ -66,11 +66,29 @@ def test_calls_give_what_they_give_here(remote, request):
         np.testing.assert_array_equal(there, here)
 
 
-@pytest.mark.parametrize("frame", [128, 129, 255, 4096])
+@pytest.mark.parametrize("frame", [160, 161, 255, 4096])
 def test_frames_of_any_length(library, frame):
     remote = Loop(library, generator(str(frame)), frame=frame).connect()
     for there, here in zip(exercise(remote, generator("frame")), expected(generator("frame")), strict=True):
         np.testing.assert_array_equal(there, here)
+
+
+def test_what_loops_accumulate_in_is_no_result(remote):
+    x = np.array([1, 2, 5], np.float32)
+    assert remote.call("steepness", x) == 3.75 and kernels.steepness(x) == 3.75
+    assert [one.name for one in remote.kernels["steepness"].results] == ["return"]
+
+
+def test_the_shortest_frame_tells_of_any_array_and_runs_nothing_whose_result_it_has_no_room_for(library):
+    remote = Loop(library, generator("short"), frame=160).connect()
+    wide = remote.kernels["wide"]
+    assert wide.names == ("runs",) and wide.parameters[0].shape == (-1,) * 12
+    runs = remote.array(np.zeros((1,) * 12, np.int32))
+    with pytest.raises(mt.TreeError, match="kernel 'wide': the result is larger than a frame"):
+        wide(runs)
+    assert runs.numpy().sum() == 0
+    longer = Loop(library, generator("long"), frame=255).connect()
+    np.testing.assert_array_equal(longer.call("wide", np.zeros((1,) * 12, np.int32)), 1.5 * np.arange(40))
 
 
 @pytest.mark.parametrize("damage", [(2e-3, 0, 0), (0, 2e-3, 0), (0, 0, 2e-3), (1e-3, 1e-3, 1e-3)], ids=str)
@@ -355,7 +373,7 @@ def test_over_a_socket(library):
     assert not thread.is_alive()
 
 
-CPP = """10 kernels, axpy
+CPP = """12 kernels, axpy
 1 11 2991
 44850
 3 8, 3 6 9

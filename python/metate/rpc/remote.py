@@ -233,7 +233,8 @@ class RemoteKernel:
         asked = (remote._ask(ARGUMENT, struct.pack("<II", number, k)) for k in range(count))
         every = [values.Parameter.of(answer) for answer in asked]
         self.parameters = tuple(one for one in every if not one.is_result)
-        self.results = tuple(one for one in every if one.is_result)
+        # What its loops accumulate in is none that callers see.
+        self.results = tuple(one for one in every if one.is_result and not one.name.startswith("local."))
         self.names = tuple(one.name for one in self.parameters)
 
     def __call__(self, *arguments: Any, timeout: float | None = None) -> Any:
