@@ -265,7 +265,9 @@ private:
   // The answer to the last request; empty: it is to be sent again.
   Bytes receive(uint32_t kind) {
     uint8_t piece[256];
-    for (size_t total = 0, count; total < 1u << 20 && (count = stream.read(piece, sizeof piece));
+    bool isDamaged = false;
+    for (size_t total = 0, count;
+         !isDamaged && total < 1u << 20 && (count = stream.read(piece, sizeof piece));
          total += count) {
       for (size_t k = 0; k < count; ++k) {
         if (piece[k]) {
@@ -276,8 +278,8 @@ private:
         bool isFrame = !raw.empty();
         raw.clear();
         if (isFrame && (frame.empty() || frame[2] == (METATE_RPC_DAMAGED | METATE_RPC_ANSWER)))
-          return {};
-        if (isFrame && frame[2] == kind && (frame[0] | frame[1] << 8) == sequence)
+          isDamaged = true; // the answer may stand behind it
+        else if (isFrame && frame[2] == kind && (frame[0] | frame[1] << 8) == sequence)
           return frame;
       }
     }

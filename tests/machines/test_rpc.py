@@ -105,6 +105,13 @@ def test_a_damaged_stream_changes_no_result(library, damage):
     assert counted.numpy().tolist() == [50, 50, 50]
 
 
+def test_noise_before_the_first_answer_is_passed_over(library):
+    """A board that has said other things, with zeros among them, before a server was there."""
+    loop = Loop(library, generator("noise"))
+    loop._answers += b"\0hello from a boot loader" * 100
+    assert loop.connect(attempts=1).name == "service"
+
+
 def test_by_steps(remote):
     session = remote.session("axpy")
     x = np.arange(100, dtype=np.float32)

@@ -11,6 +11,7 @@ from ..errors import RuntimeIOError_, TimeoutError_
 from . import frames, streams
 
 MOST_NOISE = 1 << 20  # bytes without a frame's end that are kept
+QUIET = 0.01  # seconds in which nothing comes: what was damaged is over
 
 
 class Line:
@@ -50,15 +51,19 @@ class Line:
         )
 
     def _answer(self, kind, deadline):
-        """The answer to the last request; None: it is to be sent again."""
-        while time.monotonic() < deadline:
+        """The answer to the last request; None: it is to be sent again, as soon as what is damaged has passed."""
+        is_damaged = False
+        while (left := deadline - time.monotonic()) > 0:
             if not self._frames:
-                self._take(self._stream.read(deadline - time.monotonic()))
+                data = self._stream.read(min(left, QUIET) if is_damaged else left)
+                if is_damaged and not data:
+                    return None
+                self._take(data)
                 continue
             found = self._frames.popleft()
             if found is None or found[1] == frames.DAMAGED | frames.ANSWER:
-                return None
-            if found[:2] == (self._sequence, kind):
+                is_damaged = True
+            elif found[:2] == (self._sequence, kind):
                 return found[2:]
         return None
 
