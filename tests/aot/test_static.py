@@ -344,3 +344,20 @@ def grow(by: ti.f32):
     assert (tmp_path / "out" / "module.a").read_bytes().startswith(b"!<arch>") and (tmp_path / "out" / "module.h").exists()
     assert cli.main(["build", str(source), "-o", str(tmp_path / "app.o"), "--emit", "metate"]) == 2
     assert "metate build: save: emit: expected 'o' for a .o file, got 'metate'" in capsys.readouterr().err
+
+
+@mt.kernel
+def steepness(x: mt.types.ndarray(mt.f32, 1)) -> mt.f32:
+    total, squares = 0.0, 0.0
+    for i in x:
+        total += x[i]
+        squares += x[i] * x[i]
+    return squares / total
+
+
+def test_what_loops_accumulate_in_is_told_from_the_result(tmp_path):
+    mt.aot.Module(name="steep", targets=["x86-64"]).add_kernel(steepness).save(tmp_path / "steep.o")
+    header = (tmp_path / "steep.h").read_text()
+    assert " *   result: one f32; the result\n" in header
+    for name in ("total", "squares"):
+        assert f": one f32; memory for the kernel's variable '{name}', which its loops accumulate in\n" in header

@@ -103,11 +103,15 @@ static std::string describe(const StaticModule &module, const StaticKernel &kern
   }
   if (info.kind == METATE_ARGUMENT_TREE || info.kind == METATE_ARGUMENT_NDARRAY) {
     bool reads = info.access & METATE_ACCESS_READ, writes = info.access & METATE_ACCESS_WRITE;
-    out << (info.flags & METATE_ARGUMENT_RESULT ? "; the result"
-            : reads && writes                   ? "; read and written"
-            : writes                            ? "; written"
-            : reads                             ? "; read"
-                                                : "; not accessed");
+    StringRef name = module.text(info.name);
+    if (info.flags & METATE_ARGUMENT_RESULT && name.consume_front("local."))
+      out << "; memory for the kernel's variable '" << name << "', which its loops accumulate in";
+    else
+      out << (info.flags & METATE_ARGUMENT_RESULT ? "; the result"
+              : reads && writes                   ? "; read and written"
+              : writes                            ? "; written"
+              : reads                             ? "; read"
+                                                  : "; not accessed");
     if (info.access & METATE_ACCESS_ACTIVATE)
       out << ", cells are activated";
     if (info.access & METATE_ACCESS_BEFORE)
