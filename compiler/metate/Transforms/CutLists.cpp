@@ -111,7 +111,8 @@ private:
     auto chunk = scf::ForOp::create(builder, at.loc, zero, chunks, one, whole.getInits());
     builder.setInsertionPointToStart(chunk.getBody());
     Value first = at.multiply(chunk.getInductionVar(), cells);
-    Value left = at.least(at.subtract(end, first), at.index(cells));
+    // Of unsigned numbers: there is one left, and no border of the loops outside is meant.
+    Value left = arith::MinUIOp::create(builder, at.loc, at.subtract(end, first), at.index(cells));
     auto inner = scf::ForOp::create(builder, at.loc, zero, left, one, chunk.getRegionIterArgs());
     // Without values the loops have their ends already.
     if (whole.getNumResults() != 0)

@@ -10,7 +10,7 @@
 // CHECK: %[[ALL:.*]] = scf.for %[[C:.*]] = %{{.*}} to %[[CHUNKS]] {{.*}} iter_args(%[[S:.*]] =
 // CHECK: %[[FIRST:.*]] = arith.muli %[[C]]
 // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[FIRST]]
-// CHECK: %[[CELLS:.*]] = arith.minsi %[[LEFT]]
+// CHECK: %[[CELLS:.*]] = arith.minui %[[LEFT]]
 // CHECK: scf.for %[[W:.*]] = %{{.*}} to %[[CELLS]] {{.*}} iter_args(%{{.*}} = %[[S]])
 // CHECK: %[[K:.*]] = arith.addi %[[FIRST]], %[[W]]
 // CHECK: metate.load %arg0["v"] [%{{.*}}, %[[K]]] {metate.of_chunk}
