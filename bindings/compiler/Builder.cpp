@@ -515,12 +515,12 @@ void bindBuilder(nb::module_ &module) {
       .def(
           "array_argument",
           [](KernelBuilder &self, const std::string &name, const DataType &element, unsigned rank,
-             bool isContiguous, nb::list shape) {
+             bool isContiguous, nb::list shape, bool isBesideMember) {
             return checked(self, self.arrayArgument(name, element, rank, isContiguous,
-                                                    extentsOf(self, shape)));
+                                                    extentsOf(self, shape), isBesideMember));
           },
           nb::arg("name"), nb::arg("element"), nb::arg("rank"), nb::arg("is_contiguous"),
-          nb::arg("shape") = nb::list())
+          nb::arg("shape") = nb::list(), nb::arg("is_beside_member") = false)
       .def("intermediate",
            [](KernelBuilder &self, const std::string &name, const DataType &element,
               nb::list shape) {

@@ -37,6 +37,18 @@ static metate_status check_dims(const metate_argument_info *info, const metate_c
   return METATE_OK;
 }
 
+/* Of a member of an array of structs: the shape of the member before it, which is packed, elements' dimensions aside. */
+static metate_status check_member(const metate_argument_info *info,
+                                  const metate_core_argument *given, const metate_slot *all) {
+  if (!(info->flags & METATE_ARGUMENT_MEMBER))
+    return METATE_OK;
+  const metate_slot *before = all + info[-1].first_slot + 1;
+  for (uint32_t k = 0; k < info->rank - info->element_rank; ++k)
+    if (given->shape[k] != before[k].i)
+      return METATE_E_INVALID_ARGUMENT;
+  return METATE_OK;
+}
+
 /* No element may lie where addresses and byte offsets wrap around. */
 static int is_reachable(const metate_argument_info *info, const metate_core_argument *given,
                         int is_empty) {
@@ -93,6 +105,8 @@ metate_status metate_core_pack_array(const metate_argument_info *info,
   if (info->rank && !given->shape)
     return METATE_E_NULL;
   metate_status status = check_shape(info, given, &is_empty);
+  if (status == METATE_OK)
+    status = check_member(info, given, all);
   if (status == METATE_OK)
     status = check_dims(info, given, dims, all);
   if (status != METATE_OK)

@@ -206,6 +206,14 @@ static int has_places(const reader *from) {
   return 1;
 }
 
+/* A member of an array of structs has as many dimensions as the member before it, elements' aside. */
+static int is_beside_member(const metate_argument_info *info, uint32_t index) {
+  return !(info->flags & METATE_ARGUMENT_MEMBER) ||
+         (index && info->kind == METATE_ARGUMENT_NDARRAY &&
+          info[-1].kind == METATE_ARGUMENT_NDARRAY &&
+          info->rank - info->element_rank == info[-1].rank - info[-1].element_rank);
+}
+
 static int is_kernel(const reader *from, const metate_kernel_info *kernel) {
   const metate_descriptor *head = from->head;
   if (!is_text(from, kernel->name) ||
@@ -217,7 +225,8 @@ static int is_kernel(const reader *from, const metate_kernel_info *kernel) {
   for (uint32_t k = 0; k < kernel->argument_count; ++k) {
     const metate_argument_info *info =
         &TABLE(from, metate_argument_info, arguments)[kernel->first_argument + k];
-    if (!is_argument(from, info, slot) || info->slot_count > (1u << 16) - slot)
+    if (!is_argument(from, info, slot) || !is_beside_member(info, k) ||
+        info->slot_count > (1u << 16) - slot)
       return 0;
     slot += info->slot_count;
   }

@@ -109,8 +109,8 @@ private:
     const metate_argument_info &argument = descriptor.arguments()[index];
     const uint32_t access = METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE |
                             METATE_ACCESS_SORT | METATE_ACCESS_BEFORE;
-    const uint32_t flags =
-        METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT | METATE_ARGUMENT_LONG;
+    const uint32_t flags = METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT |
+                           METATE_ARGUMENT_LONG | METATE_ARGUMENT_MEMBER;
     if (!isText(argument.name))
       return corrupt("argument", index, "its name is outside the descriptor");
     if ((argument.access & ~access) || (argument.flags & ~flags))
@@ -150,6 +150,13 @@ private:
     return true;
   }
 
+  // Do two arrays have as many dimensions besides those of their elements?
+  static bool areOfOneArray(const metate_argument_info &before,
+                            const metate_argument_info &argument) {
+    return before.kind == METATE_ARGUMENT_NDARRAY && argument.kind == METATE_ARGUMENT_NDARRAY &&
+           before.rank - before.element_rank == argument.rank - argument.element_rank;
+  }
+
   metate_status checkKernel(uint32_t index) {
     const metate_kernel_info &kernel = descriptor.kernels()[index];
     if (!isText(kernel.name))
@@ -171,6 +178,10 @@ private:
       const metate_argument_info &argument = descriptor.arguments()[kernel.first_argument + i];
       if (argument.first_slot != slot)
         return corrupt("kernel", index, "its arguments' slots are not consecutive");
+      if ((argument.flags & METATE_ARGUMENT_MEMBER) &&
+          (i == 0 || !areOfOneArray((&argument)[-1], argument)))
+        return corrupt("kernel", index,
+                       "a member of an array of structs is not behind another one");
       slot += argument.slot_count;
       if (slot > maxSlots)
         return corrupt("kernel", index, "too many argument slots");

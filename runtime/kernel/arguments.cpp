@@ -174,6 +174,34 @@ metate_status checkDims(const metate_kernel &kernel, uint32_t index, const metat
   return METATE_OK;
 }
 
+// Of a member of an array of structs: the shape of the member before it, elements' dimensions aside. Its slots are packed.
+metate_status checkMember(const metate_kernel &kernel, uint32_t index, const metate_array &array,
+                          const metate_slot *slots) {
+  const metate_argument_info &info = kernel.arguments[index], &before = kernel.arguments[index - 1];
+  const uint32_t rank = info.rank - info.element_rank;
+  const metate_slot *shape = slots + before.first_slot + 1;
+  bool same = true;
+  for (uint32_t k = 0; k < rank; ++k)
+    same &= array.shape[k] == shape[k].i;
+  if (same)
+    return METATE_OK;
+  char wanted[METATE_MAX_RANK * 22],
+      given[METATE_MAX_RANK * 22]; // an extent has at most 20 characters
+  wanted[0] = given[0] = 0;
+  for (uint32_t k = 0, at = 0, to = 0; k < rank; ++k) {
+    const char *comma = k ? ", " : "";
+    at += uint32_t(snprintf(wanted + at, sizeof wanted - at, "%s%lld", comma,
+                            static_cast<long long>(shape[k].i)));
+    to += uint32_t(snprintf(given + to, sizeof given - to, "%s%lld", comma,
+                            static_cast<long long>(array.shape[k])));
+  }
+  const char *end = rank == 1 ? "," : "";
+  return fail(
+      METATE_E_INVALID_ARGUMENT,
+      "%s: expected the shape (%s%s) of '%s', a member of the same array of structs, got (%s%s)",
+      Where(kernel, index).text, wanted, end, kernel.argumentName(index - 1), given, end);
+}
+
 metate_status checkShape(const metate_kernel &kernel, uint32_t index, const metate_array &array) {
   const metate_argument_info &info = kernel.arguments[index];
   Checked elements = 1; // of an empty array too: its strides must fit
@@ -275,6 +303,8 @@ metate_status packArray(const metate_kernel &kernel, uint32_t index,
   if (info.rank && !array.shape)
     return fail(METATE_E_NULL, "%s: its shape is NULL", Where(kernel, index).text);
   METATE_TRY(checkShape(kernel, index, array));
+  if (info.flags & METATE_ARGUMENT_MEMBER)
+    METATE_TRY(checkMember(kernel, index, array, all));
   if (kernel.dimCount)
     METATE_TRY(checkDims(kernel, index, array, all));
   if (array.strides)

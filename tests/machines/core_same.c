@@ -36,10 +36,10 @@ static void make(const metate_core *core, uint32_t kernel, uint32_t k, const int
     if (!draw(20))
       shapes[k][d] = (int64_t)draw(16) - 2;
   }
-  /* Members of one array of structs have one shape: code relies on that. */
+  /* Members of one array of structs have one shape, mostly. */
   const char *name = metate_core_text(core, info->name), *dot = strchr(name, '.');
   const metate_argument_info *before = k ? metate_core_argument_info(core, kernel, k - 1) : NULL;
-  if (dot && before &&
+  if (draw(8) && dot && before &&
       !strncmp(name, metate_core_text(core, before->name), (size_t)(dot - name) + 1))
     memcpy(shapes[k], shapes[k - 1], sizeof shapes[k]);
   int64_t reach = draw(3) ? 1 : 2, at = (int64_t)draw(3) * ELEMENTS + ELEMENTS / 2;

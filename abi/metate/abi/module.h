@@ -151,7 +151,9 @@ enum {
   METATE_ARGUMENT_CONTIGUOUS = 1u, /* an ndarray must be row-major without gaps */
   METATE_ARGUMENT_RESULT = 2u,     /* the kernel's return value */
   METATE_ARGUMENT_LONG =
-      4u /* an ndarray's extents of which `fixed` says nothing (-1) may be beyond 2^31 - 1 */
+      4u, /* an ndarray's extents of which `fixed` says nothing (-1) may be beyond 2^31 - 1 */
+  METATE_ARGUMENT_MEMBER =
+      8u /* an ndarray of the same array of structs as the argument before it: of one shape, but for elements' dimensions */
 };
 
 typedef struct metate_argument_info {

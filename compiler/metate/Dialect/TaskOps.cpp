@@ -83,8 +83,8 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << element.size() << " element dimensions";
   if ((access & ~int64_t(METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE |
                          METATE_ACCESS_SORT | METATE_ACCESS_BEFORE)) ||
-      (flags &
-       ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT | METATE_ARGUMENT_LONG)))
+      (flags & ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT | METATE_ARGUMENT_LONG |
+                        METATE_ARGUMENT_MEMBER)))
     return wrong("(G5)") << "unknown bits in access " << access << " or flags " << flags;
   if (shape && (!isArray || int64_t(shape.size() + element.size()) != rank ||
                 !llvm::all_of(shape, isExtent)))

@@ -80,7 +80,8 @@ KernelValue KernelBuilder::valueArgument(StringRef name, const DataType &type) {
 }
 
 KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element, unsigned rank,
-                                         bool isContiguous, ArrayRef<Attribute> required) {
+                                         bool isContiguous, ArrayRef<Attribute> required,
+                                         bool isBesideMember) {
   SmallVector<NamedAttribute> attributes;
   addSign(builder, element.scalar, attributes);
   if (!element.isScalar())
@@ -100,6 +101,8 @@ KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element
     attributes.push_back(builder.getNamedAttr(mark::shape, builder.getArrayAttr(required)));
   if (bitWidth(settings.defaultInteger) > 32) // the extents are numbers of that type
     attributes.push_back(builder.getNamedAttr(mark::longExtents, builder.getUnitAttr()));
+  if (isBesideMember)
+    attributes.push_back(builder.getNamedAttr(mark::besideMember, builder.getUnitAttr()));
   shape.append(element.shape.begin(), element.shape.end());
   MemRefLayoutAttrInterface layout;
   if (!isContiguous && !shape.empty())

@@ -93,7 +93,8 @@ public:
   void leaveCall();
   KernelValue valueArgument(llvm::StringRef name, const DataType &type);
   KernelArray arrayArgument(llvm::StringRef name, const DataType &element, unsigned rank,
-                            bool isContiguous, llvm::ArrayRef<mlir::Attribute> required = {});
+                            bool isContiguous, llvm::ArrayRef<mlir::Attribute> required = {},
+                            bool isBesideMember = false);
   /// What a dimension of an array must be, for arrayArgument: a number, -1 for any, or a named extent with bounds.
   mlir::Attribute extent(int64_t number);
   mlir::Attribute dim(llvm::StringRef name, int64_t min, int64_t max, int64_t multiple);

@@ -262,6 +262,12 @@ void DescriptorBuilder::addPools(InterfaceOp op, metate_kernel_info &kernel) {
   }
 }
 
+/// Could both be members of one array of structs?
+static bool areOfOneArray(const metate_argument_info &before, const metate_argument_info &info) {
+  return before.kind == METATE_ARGUMENT_NDARRAY && info.kind == METATE_ARGUMENT_NDARRAY &&
+         before.rank - before.element_rank == info.rank - info.element_rank;
+}
+
 Error DescriptorBuilder::addKernel(InterfaceOp op) {
   metate_kernel_info kernel = {};
   kernel.name = strings.add(op.getSymName());
@@ -282,6 +288,12 @@ Error DescriptorBuilder::addKernel(InterfaceOp op) {
     kernel.slot_count += info.slot_count;
     arguments.push_back(info);
   }
+  for (size_t k = kernel.first_argument; k < arguments.size(); ++k)
+    if (arguments[k].flags & METATE_ARGUMENT_MEMBER &&
+        (k == kernel.first_argument || !areOfOneArray(arguments[k - 1], arguments[k])))
+      return llvm::createStringError(
+          "kernel '" + op.getSymName() + "': argument " + Twine(k - kernel.first_argument) +
+          ": expected a member of an array of structs before it, of as many dimensions");
   if (Error error = addDims(op, kernel))
     return error;
   if (kernel.argument_count && arguments.back().flags & METATE_ARGUMENT_RESULT)

@@ -80,7 +80,8 @@ private:
   GlobalVariable *addModule(Constant *descriptor, ArrayRef<Function *> entries);
   void addReset(const StaticType &type, Constant *descriptor);
   void addDirect(const StaticKernel &kernel, Function *entry);
-  void checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Function *function);
+  void checkExtents(IRBuilder<> &builder, const StaticKernel &kernel, Function *function);
+  std::vector<std::vector<Value *>> extentsOf(const StaticKernel &kernel, Function *function);
   void addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
                  Constant *descriptor);
   void addText(const Twine &name, StringRef text);
@@ -230,25 +231,32 @@ void Writer::addReset(const StaticType &type, Constant *descriptor) {
                          {blob, function->getArg(0), function->getArg(1)}));
 }
 
-/// Stores a direct entry's parameters into the slots.
-void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *function,
-                  Value *slots) {
-  // Extents and strides by argument and dimension, as far as they are parameters or constants.
-  std::vector<std::vector<Value *>> extents, strides;
+/// By argument and dimension, as far as they are parameters or constants.
+std::vector<std::vector<Value *>> Writer::extentsOf(const StaticKernel &kernel,
+                                                    Function *function) {
+  std::vector<std::vector<Value *>> extents;
   for (const metate_argument_info &info : kernel.arguments) {
     extents.emplace_back();
     for (uint32_t k = 0; k < info.rank; ++k)
       extents.back().push_back(ConstantInt::getSigned(i64, info.fixed[k]));
-    strides.emplace_back(info.rank, nullptr);
   }
-  for (auto [number, parameter] : enumerate(kernel.parameters)) {
-    if (parameter.kind == StaticParameter::Stride)
-      strides[parameter.argument][parameter.dimension] = function->getArg(number);
+  for (auto [number, parameter] : enumerate(kernel.parameters))
     for (auto [argument, info] : enumerate(kernel.arguments))
       for (uint32_t k = 0; k < info.rank; ++k)
         if (parameter.isExtentOf(unsigned(argument), k, info.fixed[k]))
           extents[argument][k] = function->getArg(number);
-  }
+  return extents;
+}
+
+/// Stores a direct entry's parameters into the slots.
+void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *function,
+                  Value *slots) {
+  std::vector<std::vector<Value *>> extents = extentsOf(kernel, function), strides;
+  for (const metate_argument_info &info : kernel.arguments)
+    strides.emplace_back(info.rank, nullptr);
+  for (auto [number, parameter] : enumerate(kernel.parameters))
+    if (parameter.kind == StaticParameter::Stride)
+      strides[parameter.argument][parameter.dimension] = function->getArg(number);
   for (auto [number, parameter] : enumerate(kernel.parameters)) {
     if (parameter.kind != StaticParameter::Itself)
       continue;
@@ -285,8 +293,8 @@ void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *fu
   }
 }
 
-/// What the code counts on: a dim that is none of its extents ends the call.
-void Writer::checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Function *function) {
+/// What the code counts on: an extent that is not its dim's, or not that of the other members of its array of structs, ends the call.
+void Writer::checkExtents(IRBuilder<> &builder, const StaticKernel &kernel, Function *function) {
   Value *holds = builder.getTrue();
   auto require = [&](CmpInst::Predicate predicate, Value *value, int64_t bound) {
     Value *one = builder.CreateICmp(predicate, value, ConstantInt::getSigned(i64, bound));
@@ -309,7 +317,18 @@ void Writer::checkDims(IRBuilder<> &builder, const StaticKernel &kernel, Functio
                                        i64),
               0);
   }
-  if (kernel.dims.empty())
+  bool hasMembers = false;
+  std::vector<std::vector<Value *>> extents = extentsOf(kernel, function);
+  for (auto [k, info] : enumerate(kernel.arguments)) {
+    if (!(info.flags & METATE_ARGUMENT_MEMBER) || isMutant(Mutant::DirectMembersUnchecked))
+      continue;
+    for (uint32_t d = 0; d < info.rank - info.element_rank; ++d)
+      if (Value *own = extents[k][d], *before = extents[k - 1][d]; own != before) {
+        hasMembers = true;
+        holds = builder.CreateAnd(holds, builder.CreateICmpEQ(own, before));
+      }
+  }
+  if (kernel.dims.empty() && !hasMembers)
     return;
   BasicBlock *fails = BasicBlock::Create(context, "", function),
              *goes = BasicBlock::Create(context, "", function);
@@ -337,7 +356,7 @@ void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
   IRBuilder<> builder(&function->getEntryBlock());
   Value *slots =
       builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
-  checkDims(builder, kernel, function);
+  checkExtents(builder, kernel, function);
   pack(builder, kernel, function, slots);
   unsigned last = function->arg_size();
   builder.CreateRet(

@@ -1,5 +1,6 @@
 //===- RecordInterfaces.cpp - a kernel as its host sees it ------*- C++ -*-===//
 #include "metate/Dialect/Graph.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/Passes.h"
 
 #include "metate/abi/module.h"
@@ -40,6 +41,8 @@ static ArgumentAttr argumentOf(KernelOp kernel, unsigned number) {
     flags |= METATE_ARGUMENT_RESULT;
   if (kernel.getArgAttr(number, mark::longExtents))
     flags |= METATE_ARGUMENT_LONG;
+  if (kernel.getArgAttr(number, mark::besideMember) && !isMutant(Mutant::MembersOfAnyShape))
+    flags |= METATE_ARGUMENT_MEMBER;
   return make("ndarray", array.getElementType(),
               element ? element.asArrayRef() : ArrayRef<int64_t>(), array.getRank(), flags);
 }

@@ -18,6 +18,7 @@ from ..context import STEP
 from ..dim import native_shape
 from ..dtypes import scalar_of
 from ..errors import CompilationError
+from ..triplets import TripletsType
 from .annotations import leaf_types
 from .graph_parts import Number, Repeat, Run, Taken, numbers_of, runs_of
 from .native import native_type
@@ -198,9 +199,9 @@ class GraphWriter:
             natives[name] = builder.array_argument(name, element, parameter.ndim, parameter.contiguous, shape)
         elif isinstance(parameter, StructArrayParameter):
             shape = native_shape(parameter.shape)
-            for (path, leaf), contiguous in zip(leaf_types(parameter.type), parameter.contiguous):
-                full = f"{name}.{path}"
-                natives[full] = builder.array_argument(full, native_type(leaf), parameter.ndim, contiguous, shape)
+            for number, ((path, leaf), contiguous) in enumerate(zip(leaf_types(parameter.type), parameter.contiguous)):
+                full, beside = f"{name}.{path}", number > 0 and not isinstance(parameter.type, TripletsType)
+                natives[full] = builder.array_argument(full, native_type(leaf), parameter.ndim, contiguous, shape, beside)
         elif isinstance(parameter.type, _types.StructType):
             for path, leaf in leaf_types(parameter.type):
                 natives[f"{name}.{path}"] = builder.value_argument(f"{name}.{path}", native_type(leaf))

@@ -90,16 +90,17 @@ class Interface:
             return structs.from_leaves(parameter.type, leaf, f"{name}.")
         return leaf(name, parameter.type)
 
-    def _array(self, name, element, ndim, contiguous, parameter, node):
-        shape = native_shape(parameter.shape)
-        native = self.walk.emit(node, self.builder.array_argument, name, element, ndim, contiguous, shape)
+    def _array(self, name, element, ndim, contiguous, parameter, node, is_beside_member=False):
+        given = native_shape(parameter.shape), is_beside_member
+        native = self.walk.emit(node, self.builder.array_argument, name, element, ndim, contiguous, *given)
         return handles.ArrayHandle(native, name, parameter.boundary == "clamp")
 
     def _struct_array(self, name, parameter, node, number):
         """An array for each leaf of the struct, named `x.pos`; of triplets, a builder."""
         arrays = {}
         for part, ((path, leaf), contiguous) in enumerate(zip(structs.leaf_types(parameter.type), parameter.contiguous)):
-            array = self._array(f"{name}.{path}", native_type(leaf), parameter.ndim, contiguous, parameter, node)
+            beside = bool(arrays) and not isinstance(parameter.type, TripletsType)  # hosts see to it that both have one shape
+            array = self._array(f"{name}.{path}", native_type(leaf), parameter.ndim, contiguous, parameter, node, beside)
             partners = parameter.partners[part] if parameter.partners else ()
             arrays[path] = dataclasses.replace(array, argument=number, part=part, partners=partners)
         if isinstance(parameter.type, TripletsType):

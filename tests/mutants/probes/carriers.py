@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -235,6 +236,53 @@ def direct_maximum_unchecked():
     at = [ctypes.c_void_p(array.ctypes.data) for array in (x, y)]
     status = library.probe_norms(at[0], ctypes.c_int64(3), ctypes.c_int64(9), at[1], None, None)
     expect((status, y[0]), (2, 0))
+
+
+def members_module():
+    bead = mt.types.struct(a=f32, b=f32)
+
+    @mt.kernel
+    def swap(x: mt.types.ndarray(bead, 1)):
+        for i in x:
+            x[i].a, x[i].b = x[i].b, x[i].a
+
+    return mt.aot.Module(name="probe").add_kernel(swap)
+
+
+@probe("DirectMembersUnchecked")
+def direct_members_unchecked():
+    library = ctypes.CDLL(str(saved(members_module(), "so")))
+    a, b = np.ones(4, np.float32), np.zeros(4, np.float32)
+    given = [(ctypes.c_void_p(array.ctypes.data), ctypes.c_int64(n), ctypes.c_int64(1)) for array, n in ((a, 4), (b, 3))]
+    expect((library.probe_swap(*given[0], *given[1], None, None), a[0]), (2, 1))
+
+
+@probe("MembersOfAnyShape")
+def members_of_any_shape():
+    a = np.ones(4, np.float32)
+    try:
+        mt.aot.load(saved(members_module(), "metate")).swap(a, np.zeros(5, np.float32))
+    except RuntimeValueError_:
+        pass
+    expect(a[0], 1)
+
+
+@probe("NoPoolsUnchecked")
+def no_pools_unchecked():
+    builder, n = mt.graph.GraphBuilder(), 8
+    x = mt.graph.Arg(mt.graph.ArgKind.NDARRAY, "x", f32, shape=(n,))
+    between = builder.intermediate("between", f32, (n,))
+
+    @mt.kernel
+    def copy(a: mt.types.ndarray(f32, 1), b: mt.types.ndarray(f32, 1)):
+        for i in a:
+            b[i] = a[i]
+
+    builder.dispatch(copy, x, between)
+    builder.dispatch(copy, between, x)
+    library = saved(mt.aot.Module(name="probe").add_graph("g", builder.compile()), "so")
+    code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).probe_g((ctypes.c_float * 8)(), None, None))"
+    expect(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout, "1\n")
 
 
 @probe("DirectExtentsReversed")

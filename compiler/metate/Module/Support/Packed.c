@@ -108,6 +108,36 @@ static int32_t check_dim(const call *at, uint32_t index, uint32_t k) {
   return raise_error("ValueError", &message);
 }
 
+static void put_shape(text *to, const metate_slot *shape, uint32_t rank) {
+  put(to, "(");
+  for (uint32_t k = 0; k < rank; ++k) {
+    put(to, k ? ", " : "");
+    put_signed(to, shape[k].i);
+  }
+  put(to, rank == 1 ? ",)" : ")");
+}
+
+/* A member of an array of structs: of the shape of the one before it, elements' dimensions aside. */
+static int32_t check_member(const call *at, uint32_t index) {
+  const metate_argument_info *info = &at->infos[index];
+  const metate_slot *shape = &at->slots[info->first_slot + 1],
+                    *wanted = &at->slots[info[-1].first_slot + 1];
+  uint32_t rank = info->rank - info->element_rank, same = 1;
+  for (uint32_t k = 0; k < rank; ++k)
+    same &= shape[k].i == wanted[k].i;
+  if (same)
+    return 0;
+  text message = {.used = 0};
+  put_where(&message, at, index);
+  put(&message, "expected the shape ");
+  put_shape(&message, wanted, rank);
+  put(&message, " of '");
+  put(&message, name_of(at, index - 1));
+  put(&message, "', a member of the same array of structs, got ");
+  put_shape(&message, shape, rank);
+  return raise_error("ValueError", &message);
+}
+
 static int32_t pack_array(const call *at, uint32_t index, const metate_ffi_any *value) {
   const metate_argument_info *info = &at->infos[index];
   metate_slot *slots = &at->slots[info->first_slot];
@@ -124,6 +154,8 @@ static int32_t pack_array(const call *at, uint32_t index, const metate_ffi_any *
     slots[1 + info->rank + k].i = stride;
     dense *= tensor->shape[k];
   }
+  if ((info->flags & METATE_ARGUMENT_MEMBER) && !at->is_alone && check_member(at, index))
+    return -1;
   for (uint32_t k = 0; k < info->rank; ++k)
     if (info->fixed[k] < -1 && check_dim(at, index, k))
       return -1;
