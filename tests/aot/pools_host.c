@@ -58,6 +58,17 @@ static int32_t packed(float *x, float *y, void *copy, int64_t copy_bytes, void *
   return __tvm_ffi_pools_mirror(NULL, arguments, 5, &result);
 }
 
+/* What an entry says where there are no pools. */
+static void without_pools(float *x, float *y) {
+  metate_failure failure = {.code = 0};
+  metate_host host = {.struct_size = sizeof host, .failure = &failure};
+  int32_t status = pools_mirror(N, x, N, y, N, NULL, &host);
+  printf("%d %u %s\n", status, failure.code, failure.detail);
+  host.failure = NULL;
+  printf("%d %d\n", pools_mirror(N, x, N, y, N, NULL, &host),
+         pools_mirror(N, x, N, y, N, NULL, NULL));
+}
+
 int main(void) {
   float x[N];
   _Alignas(64) float y[N];
@@ -85,5 +96,6 @@ int main(void) {
   printf("%d %s\n", packed(x, y, (char *)pools[0] + 4, small + 1, pools[1]), message);
   printf("%d %s\n", packed(x, y, y, small + 1, pools[1]), message);
   printf("%d %s\n", packed(x, y, pools[0], small + 1, pools[0]), message);
+  without_pools(x, y);
   return 0;
 }

@@ -108,6 +108,19 @@ def test_inspect_shows_pools(tmp_path):
     assert "pool tile      64 bytes, aligned to 64, for each worker\n" in shown
 
 
+def test_null_in_place_of_the_pools_of_c_source(tmp_path):
+    source = _compiler.SourceModule("pools")
+    source.parse(f"module @pools {{\n{TEXT}\n}}")
+    made = choices()
+    made.targets = ["c"]
+    header, texts = _compiler.build_static(source, made)
+    (tmp_path / "pools.h").write_text(header)
+    (tmp_path / "pools.c").write_bytes(texts[0])
+    (tmp_path / "host.c").write_text('#include "pools.h"\nint main(void) { return pools_mirror(0, 0, 0, 0, 0, 0, 0); }\n')
+    subprocess.run(["gcc", f"-I{tmp_path}", "-w", "pools.c", "host.c", "-lm", "-o", "host"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "host"]).returncode == 1  # METATE_E_NULL
+
+
 @pytest.mark.parametrize("flags", [[], ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]], ids=["", "asan"])
 def test_a_host_brings_the_memory(tmp_path, flags):
     source = _compiler.SourceModule("pools")
@@ -142,4 +155,7 @@ def test_a_host_brings_the_memory(tmp_path, flags):
         "-1 ValueError: kernel 'mirror' pool 'copy': expected an address aligned to 64 bytes",
         "-1 ValueError: kernel 'mirror' pool 'copy': it overlaps argument 2: pass memory of its own",
         "-1 ValueError: kernel 'mirror' pool 'tile': it overlaps pool 0: pass memory of its own",
+        "1 1 kernel 'mirror': pools: expected the addresses of 'copy', 'tile', got NULL: bring memory of the sizes that the "
+        "module's header says, or launch it by metate_kernel_launch or metate_core_launch",
+        "1 1",
     ]

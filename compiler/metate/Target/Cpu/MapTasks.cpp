@@ -131,6 +131,7 @@ void KernelMapping::run() {
   }
   TreeSlots collected = treesOf(kernel, "collect", slots);
   TreeSlots changed = treesOf(kernel, "settle", slots);
+  requirePools(code);
   bool hasWorkersPools = mapPools(code, slots);
   workers = maxWorkers(code, values);
   if (hasWorkersPools)

@@ -42,6 +42,8 @@ private:
   mlir::Value loadArgument(Code &code, mlir::Type type, unsigned &slot) {
     return target::loadArgument(code, converter, entry.getArgument(0), type, slot);
   }
+  /// Of a kernel with pools: a host that brings NULL in their place is told so, and nothing runs.
+  void requirePools(Code &code);
   /// Pools become addresses; true if some are a worker's.
   bool mapPools(Code &code, llvm::ArrayRef<unsigned> slots);
   mlir::Value poolBytes(Code &code, PoolOp pool, llvm::ArrayRef<unsigned> slots);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/MapTasks.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,6 +30,80 @@ Value KernelMapping::poolBytes(Code &code, PoolOp pool, ArrayRef<unsigned> slots
   bytes =
       LLVM::AddOp::create(builder, code.loc, bytes, code.constant(pool.getBytes() + align - 1, 64));
   return LLVM::AndOp::create(builder, code.loc, bytes, code.constant(-align, 64));
+}
+
+/// "'copy', 'tile'", in the order of their numbers.
+static std::string namesOf(ArrayRef<PoolOp> pools) {
+  llvm::MapVector<uint64_t, StringRef> names;
+  for (PoolOp pool : pools)
+    names.insert({*pool.getIndex(), pool.getName()});
+  std::string text;
+  for (uint64_t k = 0; k < names.size(); ++k)
+    text += (k ? ", '" : "'") + names.lookup(k).str() + "'";
+  return text;
+}
+
+/// The module's function (host, text) -> i32: METATE_E_NULL, with the text for a host that asks for failures.
+static LLVM::LLVMFuncOp refuseCall(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context), i32 = IntegerType::get(context, 32);
+  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, pointer});
+  return target::helper(
+      module, "metate_refuse_call", type, [&](LLVM::LLVMFuncOp function, Code &code) {
+        OpBuilder &builder = code.builder;
+        Block *begin = &function.getBody().front();
+        auto block = [&] {
+          return builder.createBlock(&function.getBody(), function.getBody().end());
+        };
+        Block *withHost = block(), *tell = block(), *done = block();
+        builder.setInsertionPointToEnd(begin);
+        Value host = function.getArgument(0), status = code.constant(METATE_E_NULL, 32);
+        LLVM::CondBrOp::create(builder, code.loc, code.isNull(host), done, withHost);
+        builder.setInsertionPointToEnd(withHost);
+        Value failure = code.load(code.pointer(), host, offsetof(metate_host, failure));
+        LLVM::CondBrOp::create(builder, code.loc, code.isNull(failure), done, tell);
+        builder.setInsertionPointToEnd(tell);
+        code.store(status, failure, offsetof(metate_failure, code));
+        code.store(code.constant(METATE_NONE, 32), failure, offsetof(metate_failure, text));
+        code.store(function.getArgument(1), failure, offsetof(metate_failure, detail));
+        code.store(code.constant(0, 32), failure, offsetof(metate_failure, rank));
+        LLVM::BrOp::create(builder, code.loc, done);
+        builder.setInsertionPointToEnd(done);
+        LLVM::ReturnOp::create(builder, code.loc, status);
+      });
+}
+
+void KernelMapping::requirePools(Code &code) {
+  SmallVector<PoolOp> pools;
+  kernel.walk([&](PoolOp pool) { pools.push_back(pool); });
+  if (pools.empty() || isMutant(Mutant::NoPoolsUnchecked))
+    return;
+  OpBuilder &builder = code.builder;
+  std::string names = namesOf(pools);
+  auto module = kernel->getParentOfType<ModuleOp>();
+  StringRef name = kernel.getSymName();
+  for (InterfaceOp interface : module.getOps<InterfaceOp>())
+    if (interface.getEntry() == name)
+      name = interface.getSymName();
+  std::string text =
+      "kernel '" + name.str() + "': pools: expected the addresses of " + names +
+      ", got NULL: bring memory of the sizes that the module's header says, or launch it by "
+      "metate_kernel_launch or metate_core_launch";
+  LLVM::LLVMFuncOp refuse = refuseCall(module);
+  Block *leave = builder.createBlock(&entry.getBody(), entry.getBody().end());
+  Block *go = builder.createBlock(&entry.getBody(), entry.getBody().end());
+  builder.setInsertionPointToEnd(current);
+  auto branch =
+      LLVM::CondBrOp::create(builder, code.loc, code.isNull(entry.getArgument(1)), leave, go);
+  branch.setBranchWeights(ArrayRef<int32_t>{1, 1 << 20});
+  builder.setInsertionPointToEnd(leave);
+  Value status = LLVM::CallOp::create(
+                     builder, code.loc, refuse,
+                     ValueRange{entry.getArgument(2), target::textAddress(module, code, text)})
+                     .getResult();
+  LLVM::ReturnOp::create(builder, code.loc, status);
+  current = go;
+  builder.setInsertionPointToStart(current);
 }
 
 bool KernelMapping::mapPools(Code &code, ArrayRef<unsigned> slots) {
