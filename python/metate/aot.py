@@ -303,6 +303,8 @@ class Module:
         from metate_native import _compiler
 
         module = _compiler.SourceModule(self._name or name)
+        for type_name in self._types:
+            self._refuse_kernel_called(type_name, "of a tree type", "give the kernel another name (name=), or the type")
         for type_name, type_ in self._types.items():
             problem = module.add_named_type(type_name, str(type_))
             if problem:
@@ -336,7 +338,20 @@ class Module:
         trees = [one.type for one in parameters if isinstance(one, TreeParameter) and one.partners]
         for name, type_ in list(named.items()):
             if type_ in trees and f"{name}_grad" not in named and type_.grad_type() not in named.values():
+                what = f"of the type of the gradients of '{name}'"
+                hint = f"give the kernel another name (name=), or the gradients' type: add_type({name}.grad_type(), ...)"
+                self._refuse_kernel_called(f"{name}_grad", what, hint)
                 yield f"{name}_grad", type_.grad_type()
+
+    def _refuse_kernel_called(self, name, what, hint):
+        """Raises at the kernel of that name, where there is one: kernels and types are attributes of one module."""
+        if name in self._kernels:
+            from .frontend.diagnostics import located
+
+            source = self._kernels[name][0].source
+            raise located(
+                "form", f"kernel '{name}': expected a name of its own in the module, got that {what}", source, source.tree, hint
+            )
 
     def _names_of_hidden(self, named, kernel_name, hidden):
         """(name, type) for trees of fields that have been given none: their hidden arguments' names."""
@@ -344,8 +359,9 @@ class Module:
         for argument, type_ in hidden:
             if type_ in given or named.get(argument) == type_:
                 continue
-            name = argument if argument not in named else f"{kernel_name}_{argument}"
-            if name not in named:
+            taken = named.keys() | self._kernels.keys()
+            name = argument if argument not in taken else f"{kernel_name}_{argument}"
+            if name not in taken:
                 yield name, type_
 
     def choices(self) -> _compiler.Choices:
