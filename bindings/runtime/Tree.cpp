@@ -420,6 +420,15 @@ void bindTree(nb::module_ &module) {
           nb::arg("type"), nb::arg("capacities").none() = nb::none(),
           nb::arg("buffer").none() = nb::none(), nb::arg("reset") = true, nb::arg("path") = "")
       .def_prop_ro("_handle", &Tree::getType)
+      .def(
+          "_begin_use",
+          [](const Tree &self) {
+            auto address = reinterpret_cast<uintptr_t>(self.get());
+            self.beginUse();
+            return address;
+          },
+          "The address of the metate_tree, which stays as it is until _end_use.")
+      .def("_end_use", &Tree::endUse)
       .def("_bytes", [](const Tree &self) { return self.describe().bytes; })
       .def("_status", [](const Tree &self) { return self.describe().status; })
       .def("_root_offset", [](const Tree &self) { return self.describe().root_offset; })

@@ -29,8 +29,30 @@ METATE_API metate_status metate_packed_function(const metate_kernel *kernel,
 METATE_API metate_status metate_packed_session(const metate_kernel *kernel,
                                                void (*release)(void *owner), void *owner,
                                                void **function);
-/* The same as TVMFFISafeCallTypes, for languages that take objects from calls: of three addresses, the kernel, `release` and `owner`;
- * `self` is not looked at. */
+/* Arguments that callers of a function do not give, `count` of them in front of the kernel's results: fields that it uses, the keys of
+ * random numbers. Before each launch `give` is called with `owner` and all arguments, those of the caller among them, and fills in the
+ * values of `count` ones from `first` on; their kinds and dtypes are there. 0; else nothing runs, and the call is a ValueError with the
+ * zero-terminated text that it has written into `problem`. What the values lead to stays until `take_back` (may be NULL), which is
+ * called after the launch, on its thread. From any number of threads at once. */
+typedef struct metate_packed_hidden {
+  uint32_t struct_size;
+  uint32_t count;
+  int32_t (*give)(void *owner, metate_argument *arguments, uint32_t first, uint32_t count,
+                  char *problem, uint64_t problem_bytes);
+  void (*take_back)(void *owner);
+} metate_packed_hidden;
+/* metate_packed_function and metate_packed_session of such a kernel; `hidden` is copied. METATE_E_INVALID_ARGUMENT: the kernel has fewer
+ * arguments. */
+METATE_API metate_status metate_packed_function_with(const metate_kernel *kernel,
+                                                     const metate_packed_hidden *hidden,
+                                                     void (*release)(void *owner), void *owner,
+                                                     void **function);
+METATE_API metate_status metate_packed_session_with(const metate_kernel *kernel,
+                                                    const metate_packed_hidden *hidden,
+                                                    void (*release)(void *owner), void *owner,
+                                                    void **function);
+/* The same as TVMFFISafeCallTypes, for languages that take objects from calls: of three addresses, the kernel, `release` and `owner`, or
+ * of four, that of a metate_packed_hidden last; `self` is not looked at. */
 METATE_API int32_t metate_packed_make(void *self, const void *arguments, int32_t count,
                                       void *result);
 METATE_API int32_t metate_packed_make_session(void *self, const void *arguments, int32_t count,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import compile_options, reporting
 from . import context as _context
-from .errors import RuntimeTypeError_
 from .frontend.specialize import text_of
 from .instances import Compiled, Instance
 
@@ -47,12 +46,14 @@ class KernelViews:
         """The kernel as a `tvm_ffi.Function`, compiled for the types of its annotations in the current context.
 
         It takes the parameters of its code one by one, members of structs among them: numbers, tensors, trees as the bytes of
-        their block.
+        their block. Fields that it uses are the process's own, which stay as long as the function; a call after one was
+        destroyed is a ValueError. Random numbers are those that an ordinary call at that point would get.
 
         Args:
             may_alias: as of `aot.Module.add_kernel`: without it overlapping arguments are refused.
         Raises CompilationError where the annotations leave a type
-        open, RuntimeTypeError_ where the kernel uses fields or random numbers, RuntimeImportError_ without tvm-ffi.
+        open, RuntimeTypeError_ where the kernel is a derivative that takes gradients of its arguments, RuntimeImportError_
+        without tvm-ffi.
         """
         return self._packed(may_alias, False)
 
@@ -65,15 +66,11 @@ class KernelViews:
 
     def _packed(self, may_alias, by_steps):
         from .packed_functions import function
+        from .packed_hidden import HiddenArguments
 
         instance = self.ahead(may_alias)
-        if instance.requirements.hidden:
-            names = ", ".join(f"'{one.name}'" for one in instance.requirements.hidden)
-            raise RuntimeTypeError_(
-                f"{self.__name__}: packed: it takes {names} from outside of its arguments: pass what it uses as arguments, or "
-                "make a module of it"
-            )
-        return function(instance.kernel, instance.code, by_steps)
+        hidden = HiddenArguments(self, instance) if instance.requirements.hidden else None
+        return function(instance.kernel, instance.code, by_steps, hidden)
 
     def signature(self) -> str:
         """The kernel's name and parameters with their annotations, as text."""

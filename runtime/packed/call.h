@@ -22,8 +22,17 @@ inline int32_t raise(const char *kind, const std::string &text) {
   return -1;
 }
 
+/// Arguments that a call does not bring (metate_packed_hidden), and who has them.
+struct Hidden {
+  uint32_t count = 0;
+  int32_t (*give)(void *, metate_argument *, uint32_t, uint32_t, char *, uint64_t) = nullptr;
+  void (*takeBack)(void *) = nullptr;
+  void *owner = nullptr;
+};
+
 /// A launch by tvm-ffi's convention: 0, or -1 after an error was raised.
-int32_t callKernel(const metate_kernel *kernel, const Any *values, int32_t count, Any *result);
+int32_t callKernel(const metate_kernel *kernel, const Hidden &hidden, const Any *values,
+                   int32_t count, Any *result);
 
 } // namespace metate::packed
 

@@ -17,10 +17,11 @@ using SafeCall = int32_t(void *self, const void *arguments, int32_t count, void 
 // A kernel, and who is told when nobody calls it any more.
 struct Owned {
   const metate_kernel *kernel;
+  Hidden hidden;
   void (*release)(void *) = nullptr;
   void *owner = nullptr;
 
-  explicit Owned(const metate_kernel *kernel) : kernel(kernel) {}
+  Owned(const metate_kernel *kernel, const Hidden &hidden) : kernel(kernel), hidden(hidden) {}
   Owned(const Owned &) = delete;
   Owned &operator=(const Owned &) = delete;
   ~Owned() {
@@ -28,7 +29,7 @@ struct Owned {
       release(owner);
   }
   int32_t call(const Any *arguments, int32_t count, Any *result) const {
-    return callKernel(kernel, arguments, count, result);
+    return callKernel(kernel, hidden, arguments, count, result);
   }
 };
 
@@ -73,7 +74,7 @@ private:
 // A kernel run by steps. For one thread at a time.
 class Steps {
 public:
-  explicit Steps(const metate_kernel *kernel) : own(kernel) {}
+  Steps(const metate_kernel *kernel, const Hidden &hidden) : own(kernel, hidden) {}
   // Which arguments callers give. METATE_OK.
   metate_status open() {
     metate_kernel_description about{};
@@ -90,6 +91,10 @@ public:
     }
     name = status == METATE_OK ? about.name : "";
     returns = results == 1 && isScalar;
+    if (status == METATE_OK) {
+      auto first = names.end() - results - own.hidden.count;
+      names.erase(first, first + own.hidden.count);
+    }
     if (returns)
       names.pop_back();
     values = std::vector<Kept>(names.size());
@@ -149,7 +154,7 @@ int32_t Steps::run() {
     given.push_back(values[k].value);
   }
   Any found{None, 0, {0}};
-  if (callKernel(own.kernel, given.data(), int32_t(given.size()), &found))
+  if (own.call(given.data(), int32_t(given.size()), &found))
     return -1;
   result = found;
   hasRun = true;
@@ -221,21 +226,50 @@ metate_status makeFunction(std::unique_ptr<Self> self, void (*release)(void *), 
     return METATE_E_INTERNAL;
   Owned &own = ownOf(*self.release()); // the function's
   own.release = release;
-  own.owner = owner;
+  own.owner = own.hidden.owner = owner;
   return METATE_OK;
 }
 
-// The same by tvm-ffi's convention, of three addresses.
-int32_t makeByCall(metate_status (*make)(const metate_kernel *, void (*)(void *), void *, void **),
+// The kernel has them, in front of its results.
+metate_status checkHidden(const metate_kernel *kernel, const metate_packed_hidden *given,
+                          Hidden *hidden) {
+  *hidden = {};
+  if (!given)
+    return METATE_OK;
+  metate_kernel_description about{};
+  about.struct_size = sizeof about;
+  if (metate_status status = metate_kernel_describe(kernel, &about))
+    return status;
+  uint32_t results = 0;
+  for (uint32_t k = 0; k < about.argument_count; ++k) {
+    metate_argument_description info{};
+    info.struct_size = sizeof info;
+    if (metate_status status = metate_kernel_argument_info(kernel, k, &info))
+      return status;
+    results += (info.flags & METATE_ARGUMENT_RESULT) != 0;
+  }
+  if (given->struct_size < sizeof *given || given->count > about.argument_count - results)
+    return METATE_E_INVALID_ARGUMENT;
+  if (given->count && !given->give)
+    return METATE_E_NULL;
+  *hidden = {given->count, given->give, given->take_back, nullptr};
+  return METATE_OK;
+}
+
+// The same by tvm-ffi's convention, of three addresses or four.
+int32_t makeByCall(metate_status (*make)(const metate_kernel *, const metate_packed_hidden *,
+                                         void (*)(void *), void *, void **),
                    const void *arguments, int32_t count, void *result) {
   const auto *values = static_cast<const Any *>(arguments);
-  if (count != 3 || values[0].type != Pointer)
+  if (count < 3 || count > 4 || values[0].type != Pointer)
     return raise("TypeError",
-                 "expected the addresses of a kernel, of a function that releases, and "
-                 "of what that is given");
+                 "expected the addresses of a kernel, of a function that releases, of what that "
+                 "is given, and of a metate_packed_hidden where there is one");
   auto addressOf = [](const Any &value) { return value.type == Pointer ? value.value.p : nullptr; };
   void *function = nullptr;
+  const void *hidden = count > 3 ? addressOf(values[3]) : nullptr;
   metate_status status = make(static_cast<const metate_kernel *>(values[0].value.p),
+                              static_cast<const metate_packed_hidden *>(hidden),
                               reinterpret_cast<void (*)(void *)>(addressOf(values[1])),
                               addressOf(values[2]), &function);
   if (status != METATE_OK)
@@ -254,20 +288,33 @@ int32_t makeByCall(metate_status (*make)(const metate_kernel *, void (*)(void *)
 
 using namespace metate::packed;
 
-metate_status metate_packed_function(const metate_kernel *kernel, void (*release)(void *),
-                                     void *owner, void **function) {
+metate_status metate_packed_function_with(const metate_kernel *kernel,
+                                          const metate_packed_hidden *hidden,
+                                          void (*release)(void *), void *owner, void **function) {
   if (!kernel || !function)
     return METATE_E_NULL;
-  std::unique_ptr<Owned> own(new (std::nothrow) Owned(kernel));
-  return own ? makeFunction(std::move(own), release, owner, function) : METATE_E_OUT_OF_MEMORY;
+  Hidden own;
+  if (metate_status status = checkHidden(kernel, hidden, &own))
+    return status;
+  std::unique_ptr<Owned> made(new (std::nothrow) Owned(kernel, own));
+  return made ? makeFunction(std::move(made), release, owner, function) : METATE_E_OUT_OF_MEMORY;
 }
 
-metate_status metate_packed_session(const metate_kernel *kernel, void (*release)(void *),
-                                    void *owner, void **function) {
+metate_status metate_packed_function(const metate_kernel *kernel, void (*release)(void *),
+                                     void *owner, void **function) {
+  return metate_packed_function_with(kernel, nullptr, release, owner, function);
+}
+
+metate_status metate_packed_session_with(const metate_kernel *kernel,
+                                         const metate_packed_hidden *hidden,
+                                         void (*release)(void *), void *owner, void **function) {
   if (!kernel || !function)
     return METATE_E_NULL;
+  Hidden own;
+  if (metate_status status = checkHidden(kernel, hidden, &own))
+    return status;
   try {
-    auto steps = std::make_unique<Steps>(kernel);
+    auto steps = std::make_unique<Steps>(kernel, own);
     metate_status status = steps->open();
     return status == METATE_OK ? makeFunction(std::move(steps), release, owner, function) : status;
   } catch (const std::bad_alloc &) {
@@ -275,12 +322,17 @@ metate_status metate_packed_session(const metate_kernel *kernel, void (*release)
   }
 }
 
+metate_status metate_packed_session(const metate_kernel *kernel, void (*release)(void *),
+                                    void *owner, void **function) {
+  return metate_packed_session_with(kernel, nullptr, release, owner, function);
+}
+
 int32_t metate_packed_make(void *self, const void *arguments, int32_t count, void *result) {
   (void)self;
-  return makeByCall(metate_packed_function, arguments, count, result);
+  return makeByCall(metate_packed_function_with, arguments, count, result);
 }
 
 int32_t metate_packed_make_session(void *self, const void *arguments, int32_t count, void *result) {
   (void)self;
-  return makeByCall(metate_packed_session, arguments, count, result);
+  return makeByCall(metate_packed_session_with, arguments, count, result);
 }

@@ -86,11 +86,12 @@ private:
 // A call whose arguments are being taken. What they lead to is its own, or the caller's.
 class Call {
 public:
-  explicit Call(const metate_kernel *kernel) : kernel(kernel) {}
+  Call(const metate_kernel *kernel, const Hidden &hidden) : kernel(kernel), hidden(hidden) {}
   int32_t run(const Any *values, int32_t count, Any *result);
 
 private:
   const metate_kernel *kernel;
+  const Hidden &hidden;
   metate_kernel_description about = sized<metate_kernel_description>();
   std::vector<metate_argument_description> infos;
   std::vector<metate_argument> arguments;
@@ -103,6 +104,7 @@ private:
   int32_t takeVector(uint32_t index, const Any &value);
   int32_t takeArray(uint32_t index, const Any &value);
   int32_t takeTree(uint32_t index, const Any &value);
+  int32_t takeHidden(uint32_t first);
   int32_t give(uint32_t index, uint64_t cell, Any *result) const;
 
   std::string where(uint32_t index) const {
@@ -264,6 +266,17 @@ int32_t Call::take(uint32_t index, const Any &value) {
   }
 }
 
+int32_t Call::takeHidden(uint32_t first) {
+  char problem[512] = "";
+  for (uint32_t k = 0; k < hidden.count; ++k) {
+    arguments[first + k].kind = infos[first + k].kind;
+    arguments[first + k].dtype = infos[first + k].dtype;
+  }
+  if (!hidden.give(hidden.owner, arguments.data(), first, hidden.count, problem, sizeof problem))
+    return 0;
+  return raise("ValueError", "kernel '" + std::string(about.name) + "': " + problem);
+}
+
 int32_t Call::give(uint32_t index, uint64_t cell, Any *result) const {
   uint32_t dtype = infos[index].dtype;
   if (isFloat(dtype)) {
@@ -300,21 +313,31 @@ int32_t Call::run(const Any *values, int32_t count, Any *result) {
     arguments[wanted].kind = METATE_ARGUMENT_NDARRAY;
     arguments[wanted].value.array = &arrays.emplace_back(array);
   }
-  if (count < 0 || uint32_t(count) != wanted) {
+  const uint32_t own =
+      about.argument_count - results - hidden.count; // they stand before the hidden ones
+  const uint32_t given = wanted - hidden.count;
+  auto placeOf = [&](uint32_t k) { return k < own ? k : k + hidden.count; };
+  if (count < 0 || uint32_t(count) != given) {
     std::string names;
-    for (uint32_t k = 0; k < wanted; ++k)
-      names += (k ? ", " : "") + std::string(infos[k].name);
+    for (uint32_t k = 0; k < given; ++k)
+      names += (k ? ", " : "") + std::string(infos[placeOf(k)].name);
     return raise("TypeError", "kernel '" + std::string(about.name) + "': expected " +
-                                  std::to_string(wanted) +
-                                  (wanted == 1 ? " argument (" : " arguments (") + names +
+                                  std::to_string(given) +
+                                  (given == 1 ? " argument (" : " arguments (") + names +
                                   "), got " + std::to_string(count));
   }
-  for (uint32_t k = 0; k < wanted; ++k)
-    if (take(k, values[k]))
+  for (uint32_t k = 0; k < given; ++k)
+    if (take(placeOf(k), values[k]))
       return -1;
-  if (metate_status status =
-          metate_kernel_launch(kernel, arguments.data(), uint32_t(arguments.size())))
-    return raiseStatus(status);
+  if (hidden.count && takeHidden(own))
+    return -1;
+  metate_status launched =
+      metate_kernel_launch(kernel, arguments.data(), uint32_t(arguments.size()));
+  int32_t raised = launched ? raiseStatus(launched) : 0;
+  if (hidden.count && hidden.takeBack)
+    hidden.takeBack(hidden.owner);
+  if (raised)
+    return raised;
   if (!result)
     return 0;
   *result = Any{None, 0, {0}};
@@ -323,9 +346,10 @@ int32_t Call::run(const Any *values, int32_t count, Any *result) {
 
 } // namespace
 
-int32_t callKernel(const metate_kernel *kernel, const Any *values, int32_t count, Any *result) {
+int32_t callKernel(const metate_kernel *kernel, const Hidden &hidden, const Any *values,
+                   int32_t count, Any *result) {
   try {
-    return Call(kernel).run(values, count, result);
+    return Call(kernel, hidden).run(values, count, result);
   } catch (const std::bad_alloc &) {
     return raise("MemoryError", "the system refused memory for a packed call");
   }
@@ -335,6 +359,6 @@ int32_t callKernel(const metate_kernel *kernel, const Any *values, int32_t count
 
 int32_t metate_packed_call(void *kernel, const void *arguments, int32_t count, void *result) {
   using namespace metate::packed;
-  return callKernel(static_cast<const metate_kernel *>(kernel), static_cast<const Any *>(arguments),
-                    count, static_cast<Any *>(result));
+  return callKernel(static_cast<const metate_kernel *>(kernel), Hidden(),
+                    static_cast<const Any *>(arguments), count, static_cast<Any *>(result));
 }

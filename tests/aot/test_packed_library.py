@@ -19,7 +19,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import level_kernels as kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-weights = mt.field(mt.f32, shape=4)
 
 
 @mt.kernel
@@ -30,12 +29,6 @@ def halves(h: mt.f16, b: mt.bf16) -> mt.f64:
 @mt.kernel
 def unsigned(x: mt.u64) -> mt.u64:
     return x + x
-
-
-@mt.kernel
-def uses_a_field(x: mt.f32):
-    for i in weights:
-        weights[i] = x
 
 
 @pytest.fixture(scope="module")
@@ -221,11 +214,6 @@ def test_calls_from_many_threads(module):
 
 
 def test_what_a_kernel_of_this_process_needs():
-    with pytest.raises(
-        mt.errors.RuntimeTypeError_, match="uses_a_field: packed: it takes 'weights' from outside of its arguments"
-    ):
-        uses_a_field.packed()
-
     @mt.kernel
     def open_kernel(x: mt.template()):
         pass
