@@ -42,8 +42,9 @@ extern "C" {
 #define METATE_RPC_LEAST_FRAME 160u
 
 typedef enum metate_rpc_kind {
-  /* [magic u32][version u32] -> [version u32][abi version u32][bytes of a frame u32][kernels u32][types u32][named values u32]
-   * [values that clients can make u32][bytes for them u64][hash u64 x 2][module's name]. Begins anew: frees what clients have made. */
+  /* [magic u32][version u32][METATE_RPC_WANTS_* u32, may be missing] -> [version u32][abi version u32][bytes of a frame u32][kernels u32]
+   * [types u32][named values u32][values that clients can make u32][bytes for them u64][hash u64 x 2][module's name][bytes that the
+   * server keeps of prints for this client u32, may be missing: 0]. Begins anew: frees what clients have made. */
   METATE_RPC_HELLO = 1,
   /* What there is. [kernel u32] -> [flags u32][arguments u32][name] */
   METATE_RPC_KERNEL = 2,
@@ -61,12 +62,18 @@ typedef enum metate_rpc_kind {
   METATE_RPC_READ = 8,  /* [handle u32][offset u64][count u32] -> [bytes ...] */
   METATE_RPC_FREE = 9,  /* [handle u32] -> nothing */
   /* [kernel u32], then each argument but results: [METATE_RPC_VALUE u8][handle u32], [METATE_RPC_SCALAR u8][dtype u8][its bytes] or
-   * [METATE_RPC_VECTOR u8][dtype u8][count u16][elements] -> [bytes of the results]
-   * A result called "local.NAME" is none: the kernel's loops accumulate in it. */
+   * [METATE_RPC_VECTOR u8][dtype u8][count u16][elements] -> [bytes of the results], and for a client whose prints are kept
+   * [bytes of prints that wait u32]; prints before a failure wait as well. A result called "local.NAME" is none: the kernel's loops
+   * accumulate in it. */
   METATE_RPC_CALL = 10,
   METATE_RPC_CLOSE = 11, /* -> nothing; frees what clients have made */
+  /* What kernels have printed, oldest first: nothing -> [prints that were dropped behind the last byte that waits u32][bytes left u32]
+   * [bytes ...]. The bytes of all answers, one behind the other, are prints: [items u16], then each item: [METATE_PRINT_* u8], a text or
+   * format with a zero byte behind it, or a value's 8 bytes. */
+  METATE_RPC_PRINTS = 12,
   METATE_RPC_DAMAGED = 0x7f
 } metate_rpc_kind;
+enum { METATE_RPC_WANTS_PRINTS = 1u };
 enum { METATE_RPC_VALUE = 0, METATE_RPC_SCALAR = 1, METATE_RPC_VECTOR = 2 };
 
 /* ---- the server ---- */
@@ -88,7 +95,7 @@ typedef void (*metate_rpc_write)(void *self, const void *bytes, size_t count);
 
 typedef struct metate_rpc_options {
   const metate_static_module *module;
-  void *memory; /* two frames, a table of values, and what clients make; aligned to 64 */
+  void *memory; /* two frames, a table of values, prints, and what clients make; aligned to 64 */
   size_t bytes;
   uint32_t frame_bytes; /* longest frame; 0: 256. At least METATE_RPC_LEAST_FRAME */
   uint32_t most_values; /* that clients can make; 0: 16 */
@@ -96,7 +103,10 @@ typedef struct metate_rpc_options {
   void *write_self;
   const metate_rpc_named *named; /* what the program shares; NULL: nothing */
   uint32_t named_count;
-  const metate_host *host; /* hooks of launches, whose failures the server takes; NULL: none */
+  const metate_host *
+      host; /* hooks of launches, whose failures the server takes, and whose `print` hears what kernels print; NULL: none */
+  uint32_t
+      print_bytes; /* of `memory`, for what kernels print until the client asks for it; more is dropped. 0: clients hear of no prints */
 } metate_rpc_options;
 
 typedef struct metate_rpc_value metate_rpc_value;
@@ -114,6 +124,9 @@ typedef struct metate_rpc {
   uint32_t answer_bytes, seen_crc;
   uint16_t seen_sequence;
   uint8_t has_overflowed, is_greeted, has_seen;
+  unsigned char *prints;
+  uint32_t print_used, prints_dropped;
+  uint8_t keeps_prints, print_lock;
 } metate_rpc;
 
 /* The options are copied; what they lead to must outlive the server. Fails as metate_core_open does, and with METATE_E_NULL,

@@ -9,6 +9,8 @@
 //   session.run();
 //   std::vector<float> result = session.get_output<float>("y");
 //
+// What kernels print there goes to the function `printed` of the stream, by default to the standard output.
+//
 // For one thread at a time. A session lives as long as its client, at the same place.
 #ifndef METATE_RPC_HPP
 #define METATE_RPC_HPP
@@ -32,6 +34,10 @@ namespace metate::rpc {
 struct Stream {
   std::function<size_t(void *to, size_t bytes)> read;
   std::function<bool(const void *from, size_t bytes)> write;
+  /// What a kernel prints, a text for each print, once its call has returned or failed (metate_rpc_options.print_bytes).
+  std::function<void(const std::string &text)> printed = [](const std::string &text) {
+    std::fputs(text.c_str(), stdout);
+  };
 };
 
 using Bytes = std::vector<uint8_t>;
@@ -78,6 +84,8 @@ public:
     left = left.subspan(std::min(bytes, left.size()));
     return value;
   }
+  size_t count() const { return left.size(); }
+  bool hasText() const { return std::find(left.begin(), left.end(), 0) != left.end(); }
   uint32_t word() { return uint32_t(number(4)); }
   std::string text() {
     std::string found;
@@ -138,6 +146,23 @@ inline std::string shown(uint64_t kind, int64_t bits) {
   return kind == METATE_PRINT_U64 ? std::to_string(uint64_t(bits)) : std::to_string(bits);
 }
 
+// The text of the first print of those bytes, and how many it takes; 0: it is not complete. Formats of numbers are passed over.
+inline size_t firstPrint(const Bytes &bytes, std::string *text) {
+  Reader from(bytes);
+  if (bytes.size() < 2)
+    return 0;
+  text->clear();
+  for (uint64_t items = from.number(2); items > 0; --items) {
+    uint64_t kind = from.count() ? from.number(1) : 0;
+    bool isText = kind == METATE_PRINT_TEXT || kind == METATE_PRINT_FORMAT;
+    if (isText ? !from.hasText() : from.count() < 8)
+      return 0;
+    std::string piece = isText ? from.text() : shown(kind, int64_t(from.number(8)));
+    *text += kind == METATE_PRINT_FORMAT ? "" : piece;
+  }
+  return bytes.size() - from.count();
+}
+
 // Its values in the place of "{KIND:FORMAT}", braces for two braces.
 inline std::string message(const std::string &text, const std::vector<int64_t> &values) {
   std::string out;
@@ -185,7 +210,9 @@ private:
   Stream stream;
   int attempts;
   uint16_t sequence = 0;
-  Bytes raw; // of the frame that comes
+  Bytes raw;    // of the frame that comes
+  Bytes prints; // that are not complete
+  uint32_t keptPrints = 0;
   size_t room = METATE_RPC_LEAST_FRAME - 8;
   std::vector<Kernel> all;
 
@@ -195,6 +222,7 @@ private:
     Bytes request;
     detail::put(request, METATE_RPC_MAGIC, 4);
     detail::put(request, METATE_RPC_VERSION, 4);
+    detail::put(request, METATE_RPC_WANTS_PRINTS, 4);
     Result<Bytes> hello = ask(METATE_RPC_HELLO, request);
     if (!hello)
       return hello.status();
@@ -202,6 +230,9 @@ private:
     from.number(8);
     room = from.word() - 8;
     uint32_t count = from.word();
+    from.number(36); // types, named values, values, bytes for them, hash
+    from.text();
+    keptPrints = from.word();
     for (uint32_t k = 0; k < count; ++k)
       if (Status status = describe(k); !status)
         return status;
@@ -260,6 +291,42 @@ private:
       return failure(metate_status(answer[3]), found, called);
     }
     return Status{METATE_E_IO, "rpc: no answer after " + std::to_string(attempts) + " attempts"};
+  }
+
+  // The answer to a call, whose prints have been told of.
+  Result<Bytes> call(const Bytes &request, const Kernel *called) {
+    Result<Bytes> answer = ask(METATE_RPC_CALL, request, called);
+    if (!keptPrints)
+      return answer;
+    bool waits = !answer;
+    if (answer && answer->size() >= 4) {
+      waits = detail::Reader({answer->end() - 4, answer->end()}).word();
+      answer->resize(answer->size() - 4);
+    }
+    while (waits) {
+      Result<Bytes> some = ask(METATE_RPC_PRINTS, {});
+      if (!some)
+        return answer ? Result<Bytes>(some.status()) : std::move(answer);
+      waits = takePrints(*some);
+    }
+    return answer;
+  }
+
+  // Are there more?
+  bool takePrints(const Bytes &answer) {
+    detail::Reader from(answer);
+    uint32_t dropped = from.word(), left = from.word();
+    prints.insert(prints.end(), answer.begin() + long(std::min<size_t>(8, answer.size())),
+                  answer.end());
+    std::string text;
+    while (size_t size = detail::firstPrint(prints, &text)) {
+      stream.printed(text);
+      prints.erase(prints.begin(), prints.begin() + long(size));
+    }
+    if (dropped)
+      stream.printed("[rpc: prints dropped: " + std::to_string(dropped) + "; the server keeps " +
+                     std::to_string(keptPrints) + " bytes of them]\n");
+    return left;
   }
 
   // The answer to the last request; empty: it is to be sent again.
@@ -385,7 +452,7 @@ public:
                 "kernel '" + kernel->name + "': argument '" + one.name + "' is not set"};
       request.insert(request.end(), set->second.begin(), set->second.end());
     }
-    Result<Bytes> answer = client->ask(METATE_RPC_CALL, request, kernel);
+    Result<Bytes> answer = client->call(request, kernel);
     if (answer)
       result = *answer;
     return answer.status();

@@ -97,7 +97,8 @@ static metate_status make_result(launch *own, uint32_t index) {
   if (!bytes)
     return refuse_argument(own, index, METATE_E_UNSUPPORTED, "its shape is not known");
   if (is_returned(own, info)) {
-    if (bytes > metate_rpc_room(own->server) - own->result_bytes)
+    uint32_t kept = own->server->keeps_prints ? 4 : 0; /* for how much waits */
+    if (bytes > metate_rpc_room(own->server) - kept - own->result_bytes)
       return refuse_argument(own, index, METATE_E_TOO_SMALL, "the result is larger than a frame");
     own->result_bytes += bytes;
   }
@@ -167,6 +168,7 @@ static metate_status run(launch *own) {
   if (server->options.host)
     host = *server->options.host;
   host.failure = &failure;
+  metate_rpc_hear_prints(server, &host);
   uint32_t count = own->info->argument_count;
   metate_status status =
       metate_core_pack(&server->core, own->kernel, own->arguments, count, own->slots);
@@ -194,6 +196,8 @@ static metate_status answer_results(launch *own) {
     if (is_returned(own, metate_core_argument_info(&own->server->core, own->kernel, k)))
       metate_rpc_put_bytes(own->server, own->arguments[k].data,
                            (uint32_t)metate_rpc_bytes_of(&own->arguments[k]));
+  if (own->server->keeps_prints) /* how much waits */
+    metate_rpc_put(own->server, own->server->print_used + (own->server->prints_dropped > 0), 4);
   return METATE_OK;
 }
 

@@ -63,6 +63,13 @@ uint32_t metate_rpc_room(const metate_rpc *server);
 /* Makes the answer one that says what went wrong. */
 metate_status metate_rpc_refuse(metate_rpc *server, metate_status status, const char *text);
 
+/* ---- prints (prints.c) ---- */
+
+/* The hooks of a launch, through which its prints are kept for the client that wants them. */
+void metate_rpc_hear_prints(metate_rpc *server, metate_host *host);
+void metate_rpc_forget_prints(metate_rpc *server);
+metate_status metate_rpc_prints(message *from);
+
 /* ---- calls (call.c) ---- */
 
 metate_status metate_rpc_call(message *from);

@@ -65,7 +65,9 @@ static metate_status hello(message *from) {
     return metate_rpc_refuse(server, METATE_E_INVALID_ARGUMENT, "that is no hello");
   if (metate_rpc_get(from, 4) != METATE_RPC_VERSION)
     return metate_rpc_refuse(server, METATE_E_VERSION, "the server speaks version 1");
+  uint32_t wants = from->at < from->end ? (uint32_t)metate_rpc_get(from, 4) : 0;
   metate_rpc_free_all(server);
+  metate_rpc_forget_prints(server);
   server->is_greeted = 1;
   metate_rpc_put(server, METATE_RPC_VERSION, 4);
   metate_rpc_put(server, METATE_ABI_VERSION, 4);
@@ -78,6 +80,10 @@ static metate_status hello(message *from) {
   metate_rpc_put(server, head->signature_hash[0], 8);
   metate_rpc_put(server, head->signature_hash[1], 8);
   metate_rpc_put_text(server, metate_core_text(&server->core, head->name));
+  /* A name that fills the frame leaves no room to say it. */
+  server->keeps_prints = (wants & METATE_RPC_WANTS_PRINTS) && server->options.print_bytes &&
+                         metate_rpc_room(server) >= 4;
+  metate_rpc_put(server, server->keeps_prints ? server->options.print_bytes : 0, 4);
   return METATE_OK;
 }
 
@@ -254,6 +260,7 @@ static metate_status (*const requests[])(message *from) = {
     [METATE_RPC_FREE] = free_value,
     [METATE_RPC_CALL] = metate_rpc_call,
     [METATE_RPC_CLOSE] = close_session,
+    [METATE_RPC_PRINTS] = metate_rpc_prints,
 };
 
 static metate_status perform(metate_rpc *server, uint32_t kind) {
@@ -349,12 +356,14 @@ metate_status metate_rpc_open(metate_rpc *server, const metate_rpc_options *opti
   if (status != METATE_OK)
     return status;
   uint64_t frame = (opened.options.frame_bytes + 7u) & ~7ull;
-  uint64_t taken = 2 * frame + (uint64_t)opened.options.most_values * sizeof(metate_rpc_value);
+  uint64_t prints = 2 * frame + (uint64_t)opened.options.most_values * sizeof(metate_rpc_value);
+  uint64_t taken = prints + (((uint64_t)options->print_bytes + 7u) & ~7ull);
   if (taken > options->bytes)
     return METATE_E_TOO_SMALL;
   opened.request = options->memory;
   opened.answer = opened.request + frame;
   opened.values = (metate_rpc_value *)(void *)(opened.answer + frame);
+  opened.prints = opened.request + prints;
   opened.heap = opened.request + taken;
   opened.heap_end = opened.request + options->bytes;
   *server = opened;

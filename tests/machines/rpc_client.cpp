@@ -32,6 +32,8 @@ struct Loop {
   }
 };
 
+std::vector<std::string> heard;
+
 void show(const char *what, const metate::Status &status) {
   std::printf("%s: %s\n", what, status ? "fine" : status.text.c_str());
 }
@@ -50,11 +52,13 @@ int main() {
     to.insert(to.end(), from, from + count);
   };
   options.write_self = &loop;
+  options.print_bytes = 400;
   if (metate_rpc_open(&loop.server, &options) != METATE_OK)
     return 1;
   auto connected = metate::rpc::Client::try_connect(
       {[](void *to, size_t bytes) { return loop.read(to, bytes); },
-       [](const void *from, size_t bytes) { return loop.write(from, bytes); }},
+       [](const void *from, size_t bytes) { return loop.write(from, bytes); },
+       [](const std::string &text) { heard.push_back(text); }},
       50);
   if (!connected)
     return show("connect", connected.status()), 1;
@@ -106,6 +110,14 @@ int main() {
   } catch (const metate::Exception &error) {
     std::printf("thrown\n");
   }
+  metate::rpc::Session tell = client.session("tell");
+  tell.set_input("by", 0.5f);
+  for (int n : {3, 20}) {
+    tell.set_input("n", n);
+    tell.run();
+    std::printf("%zu: %s", heard.size(), heard.back().c_str());
+  }
+  std::printf("%s", heard[2].c_str());
   loop.damage = 1;
   show("noise", stop.try_run());
   return 0;

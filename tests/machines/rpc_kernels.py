@@ -90,7 +90,15 @@ def wide(runs: mt.types.ndarray(dtype=mt.i32, ndim=12)) -> mt.types.vector(40, m
     return mt.Vector([1.5 * k for k in mt.static(range(40))])
 
 
-KERNELS = (axpy, count, numbers, total, shift, fill, weigh, stop, double, wide, steepness)
+@mt.kernel(asserts=True)
+def tell(n: mt.i32, by: mt.f32):
+    mt.loop_config(serialize=True)
+    for i in range(n):
+        print(f"{i:>3} of", n, by * i, mt.cast(i, mt.u8), i > 1, mt.cast(by, mt.f64) / 3)
+        assert i < 40, f"{i}"
+
+
+KERNELS = (axpy, count, numbers, total, shift, fill, weigh, stop, double, wide, steepness, tell)
 GRAPH_EXTENT = 8
 
 

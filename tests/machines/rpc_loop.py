@@ -30,13 +30,13 @@ class Loop:
         damage: probabilities that a byte is changed, left out, and said twice; sent, received: how many bytes went each way.
     """
 
-    def __init__(self, library, draw, damage=(0, 0, 0), *, memory=1 << 18, frame=0, values=0):
+    def __init__(self, library, draw, damage=(0, 0, 0), *, memory=1 << 18, frame=0, values=0, prints=1 << 14):
         self._library, self._draw, self.damage = library, draw, damage
         self._answers, self.sent, self.received = bytearray(), 0, 0
         self._callback = WRITE(lambda _, data, count: self._answers.extend(ctypes.string_at(data, count)))
-        library.serve_open.argtypes = [ctypes.c_size_t, ctypes.c_uint32, ctypes.c_uint32, WRITE]
+        library.serve_open.argtypes = [ctypes.c_size_t, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, WRITE]
         library.serve_receive.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-        self.status = library.serve_open(memory, frame, values, self._callback)
+        self.status = library.serve_open(memory, frame, values, prints, self._callback)
 
     def write(self, data):
         self.sent += len(data)

@@ -2,8 +2,9 @@
 #include "metate/rpc.h"
 #include "service.h"
 
-int32_t serve_open(size_t bytes, uint32_t frame_bytes, uint32_t most_values,
+int32_t serve_open(size_t bytes, uint32_t frame_bytes, uint32_t most_values, uint32_t print_bytes,
                    metate_rpc_write write);
+uint32_t serve_heard(void);
 void serve_receive(const void *bytes, size_t count);
 
 static metate_rpc server;
@@ -31,8 +32,18 @@ static const metate_rpc_named named[] = {
     {.name = "ours", .value = {.kind = METATE_ARGUMENT_TREE, .data = cells}, .bytes = sizeof cells},
 };
 
-int32_t serve_open(size_t bytes, uint32_t frame_bytes, uint32_t most_values,
+/* The program's own sink: how many prints it has heard. */
+static uint32_t heard;
+static void hear(void *self, const metate_print_item *items, uint32_t count) {
+  (void)self, (void)items;
+  heard += count > 0;
+}
+static const metate_host hooks = {.struct_size = sizeof hooks, .max_workers = 1, .print = hear};
+uint32_t serve_heard(void) { return heard; }
+
+int32_t serve_open(size_t bytes, uint32_t frame_bytes, uint32_t most_values, uint32_t print_bytes,
                    metate_rpc_write write) {
+  heard = 0;
   __builtin_memset(state, 0, sizeof state);
   service_cells_reset(cells, sizeof cells);
   return (int32_t)metate_rpc_open(
@@ -43,7 +54,9 @@ int32_t serve_open(size_t bytes, uint32_t frame_bytes, uint32_t most_values,
                                      .most_values = most_values,
                                      .write = write,
                                      .named = named,
-                                     .named_count = sizeof named / sizeof *named});
+                                     .named_count = sizeof named / sizeof *named,
+                                     .host = &hooks,
+                                     .print_bytes = print_bytes});
 }
 
 void serve_receive(const void *bytes, size_t count) { metate_rpc_receive(&server, bytes, count); }

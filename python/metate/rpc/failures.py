@@ -91,12 +91,13 @@ def _message(text, values):
         if match[1] is None:
             return match[0][0]
         number = next(left, None)
-        return match[0] if number is None else _formatted(int(match[1]), match[2], number)
+        return match[0] if number is None else formatted(int(match[1]), match[2], number)
 
     return HOLE.sub(shown, text)
 
 
-def _formatted(kind, form, bits):
+def formatted(kind: int, form: str, bits: int) -> str:
+    """A value of a METATE_PRINT_* kind, given as the 64 bits of a signed number, by a format of Python's."""
     if kind in (F32, F64):
         (value,) = struct.unpack("<d", struct.pack("<q", bits))
         if kind == F32 and not form:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -11,18 +11,19 @@ import numpy as np
 
 from ..dtypes import dtype as dtype_named
 from ..errors import CallError_, RuntimeIOError_, RuntimeLookupError_, RuntimeTypeError_, RuntimeValueError_, TimeoutError_
-from . import frames, values
+from . import frames, prints, values
 from .failures import raised
 from .line import Line
 
 MAGIC, VERSION = 0x4350524D, 1
-HELLO, KERNEL, ARGUMENT, TYPE, NAMED, MAKE, WRITE, READ, FREE, CALL, CLOSE = range(1, 12)
+HELLO, KERNEL, ARGUMENT, TYPE, NAMED, MAKE, WRITE, READ, FREE, CALL, CLOSE, PRINTS = range(1, 13)
+WANTS_PRINTS = 1
 SLICE, READ_ONLY = 8, 1
 RETURN = "return"  # what get_output calls a kernel's result
 PART = struct.Struct("<IQ")  # of a value: handle, offset
 
 
-def connect(stream: Any, *, timeout: float = 1.0, attempts: int = 5) -> Remote:
+def connect(stream: Any, *, timeout: float = 1.0, attempts: int = 5, printed: Callable[[str], None] = prints.write) -> Remote:
     """Says hello to a server (include/metate/rpc.h), which begins anew, and reads what it has.
 
     Args:
@@ -30,9 +31,11 @@ def connect(stream: Any, *, timeout: float = 1.0, attempts: int = 5) -> Remote:
             which gives up to n bytes, or b"" after a time of its own.
         timeout: seconds until a request is sent again; attempts: how often it is sent. What the server has seen it answers and
             does not run again, so a kernel that takes longer is only asked for again.
+        printed: told of what kernels print there, one text for each print, once their call has returned or failed; by default
+            the standard output. Servers keep prints where their program says so (metate_rpc_options.print_bytes).
     Raises TimeoutError_ where nobody answers, RuntimeIOError_, RuntimeError_ where the server speaks another version.
     """
-    return Remote(Line(stream, timeout, attempts))
+    return Remote(Line(stream, timeout, attempts), printed)
 
 
 class Remote:
@@ -42,13 +45,16 @@ class Remote:
         name: of its module; kernels: by name, graphs among them; types: names of tree types; values: what it names itself.
     """
 
-    def __init__(self, line: Line):
+    def __init__(self, line: Line, printed: Callable[[str], None] = prints.write):
         self._line = line
         self._left: list[RemoteValue] = []  # values to free, as soon as the other side answers
-        hello = self._ask(HELLO, struct.pack("<II", MAGIC, VERSION))
+        hello = self._ask(HELLO, struct.pack("<III", MAGIC, VERSION, WANTS_PRINTS))
         _, _, frame, kernels, types, named, self.most_values, self.memory, *_ = struct.unpack_from("<7IQ2Q", hello)
         self._room = frame - frames.OVERHEAD
         self.name = _text(hello, 52)
+        behind = hello[hello.find(b"\0", 52) + 1 :]
+        kept = int.from_bytes(behind[:4], "little")
+        self._prints = prints.Prints(printed, kept) if kept else None
         self.kernels: Mapping[str, RemoteKernel] = MappingProxyType(dict(self._kernels(kernels)))
         self.types: Mapping[str, int] = MappingProxyType(
             {_text(self._ask(TYPE, struct.pack("<I", k)), 24): k for k in range(types)}
@@ -110,6 +116,18 @@ class Remote:
         if tree is not None:
             made.write(tree.block)
         return made
+
+    def _call(self, request: bytes, timeout: float | None) -> tuple[int, bytes]:
+        """(status, payload) of a call, whose prints have been told of."""
+        status, answer = self._line.ask(CALL, request, timeout)
+        if self._prints is None:
+            return status, answer
+        waits = True  # where it failed
+        if not status:
+            answer, waits = answer[:-4], any(answer[-4:])
+        while waits:
+            waits = self._prints.take(self._ask(PRINTS))
+        return status, answer
 
     def close(self) -> None:
         """Frees what was made there. The stream stays open: it is the caller's."""
@@ -266,7 +284,7 @@ class RemoteKernel:
                 f"kernel '{self.name}': its arguments take {len(request)} bytes, and a frame of the other side holds "
                 f"{self._remote._room}: make its frames larger (metate_rpc_options.frame_bytes)"
             )
-        status, answer = self._remote._line.ask(CALL, request, timeout)
+        status, answer = self._remote._call(request, timeout)
         if status:
             raise raised(status, answer, self.name, self.names)
         return values.results(list(self.results), answer)
