@@ -58,7 +58,7 @@ class HiddenArguments:
         return len(self._trees)
 
     def give(self, own: list[Argument], arguments: list[Argument]) -> str:
-        """Fills in a launch's arguments, whose trees are then in use; `own`: the caller's. A text says why nothing is launched."""
+        """Fills in a launch's arguments, whose trees are then in use; `own`: the caller's. A text says why none is."""
         used: list = []
         try:
             if (draws := getattr(self._kernel, "draws", None)) is not None:  # of a graph, whose loops may be as long as they say
