@@ -64,6 +64,14 @@ int32_t enter(const metate_slot *slots, void *const *pools, const metate_host *h
   }
   for (uint32_t k = 0; k < info->pool_count; ++k)
     std::memset(pools[k], 0xa5, k ? 40 : 100);
+  if (host && host->print) {
+    metate_print_item items[3] = {
+        {METATE_PRINT_TEXT, 0, {}}, {METATE_PRINT_FORMAT, 0, {}}, {METATE_PRINT_I64, 0, {}}};
+    items[0].value.text = "k ";
+    items[1].value.text = ">3";
+    items[2].value.i = failWith;
+    host->print(host->print_self, items, 3);
+  }
   if (failWith && host && host->failure) {
     host->failure->code = failWith;
     host->failure->text = failWith % 3;
@@ -75,6 +83,8 @@ int32_t enter(const metate_slot *slots, void *const *pools, const metate_host *h
 
 const metate_entry entries[] = {enter<0>, enter<1>, enter<2>, enter<3>, enter<4>,
                                 enter<5>, enter<6>, enter<7>, enter<8>, enter<9>};
+
+constexpr uint64_t bytesOfPrint = 2 + 4 + 4 + 9; // what each launch prints
 
 struct Answer {
   uint32_t sequence = 0, kind = 0, status = 0;
@@ -102,6 +112,7 @@ public:
     options.write_self = this;
     options.named = named;
     options.named_count = 1;
+    options.print_bytes = frame % 64;
     isOpen = metate_rpc_open(&server, &options) == METATE_OK;
   }
 
@@ -328,6 +339,27 @@ void damageTree(Session &session, uint32_t handle, Choices &choices) {
 // What is wrong with a call, if anything is.
 enum Wrong { Nothing, OneByteLess, OneByteMore, OneElementMore, DamagedTree, WrongCount };
 
+// All that waits, in frames; of one launch with an empty buffer what that has printed, or the word that it found no room.
+void drainPrints(Session &session, bool isFirst, bool hasRun) {
+  uint64_t bytes = 0, dropped = 0, most = session.server.options.print_bytes;
+  for (uint32_t left = 1; left;) {
+    Answer answer = session.ask(METATE_RPC_PRINTS, Bytes());
+    if (answer.status != METATE_OK || answer.payload.size() < 8)
+      finding("prints are answered by status %u", answer.status);
+    uint32_t words[2];
+    std::memcpy(words, answer.payload.data(), sizeof words);
+    bytes += answer.payload.size() - 8;
+    dropped += words[0];
+    left = words[1];
+    session.again();
+  }
+  bool fits = bytesOfPrint <= most;
+  if (bytes > most ||
+      (isFirst && (bytes != (hasRun && fits ? bytesOfPrint : 0) || dropped != (hasRun && !fits))))
+    finding("%llu bytes of prints, %llu dropped", static_cast<unsigned long long>(bytes),
+            static_cast<unsigned long long>(dropped));
+}
+
 // A call whose arguments fit, but for what is wrong.
 void call(Session &session, Choices &choices) {
   uint32_t dice = choices.take<uint8_t>() % 10;
@@ -386,6 +418,7 @@ void call(Session &session, Choices &choices) {
   }
   if (hasRoom && request.size() + 8 <= session.server.options.frame_bytes) {
     uint64_t before = runs;
+    bool isFirst = !session.server.print_used && !session.server.prints_dropped;
     if (wrong == OneByteMore)
       put(request, 0, 1);
     Bytes sent;
@@ -397,6 +430,8 @@ void call(Session &session, Choices &choices) {
             : !isDamaged && answer.status != (hasRun ? failWith : uint32_t(METATE_E_OUT_OF_MEMORY)))
       finding("a call of '%u' with %d wrong: status %u", kernel, int(wrong), answer.status);
     session.again();
+    if (session.server.keeps_prints)
+      drainPrints(session, isFirst, hasRun);
   }
   failWith = 0;
   for (uint32_t handle : made)
@@ -407,6 +442,7 @@ Bytes hello() {
   Bytes request;
   put(request, METATE_RPC_MAGIC, 4);
   put(request, METATE_RPC_VERSION, 4);
+  put(request, METATE_RPC_WANTS_PRINTS, 4);
   return request;
 }
 

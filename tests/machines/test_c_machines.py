@@ -123,7 +123,7 @@ def test_what_is_left_out(source, tmp_path):
     assert "machine_dense" in names and not [name for name in names if name.startswith("__tvm_ffi")]
     small = (source / "careful.c").read_text()
     print(f"careful.c: {len(small)} bytes, machine.c: {(source / 'machine.c').stat().st_size} bytes")
-    assert len(small) < 80 << 10
+    assert len(small) < 84 << 10
     for line in small.splitlines():
         assert not re.match(r"(static|typedef) .*\b(?!metate|METATE)\w+\($", line), line
 
