@@ -154,3 +154,47 @@ def test_an_iteration_reads_what_it_wrote():
         x, y = np.arange(960, dtype=np.float32), np.zeros(240, np.float32)
         run(x, y, c)
         assert y[c - 1] >= 100000  # 2 * i + 1 is i + c
+
+
+@mt.kernel
+def distances(a: mt.types.ndarray(mt.i32, 2), b: mt.types.ndarray(mt.i32, 2), out: mt.types.ndarray(mt.i32, 1)):
+    for p in range(out.shape[0]):
+        row = mt.Vector([j for j in range(25)])
+        for i in range(24):
+            above = row[0]
+            row[0] = i + 1
+            for j in range(24):
+                changed = above + (a[p, i] != b[p, j])
+                above = row[j + 1]
+                row[j + 1] = mt.min(changed, mt.min(above, row[j]) + 1)
+        out[p] = row[24]
+
+
+@pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
+def test_minima_that_turns_wait_for_are_no_branches(tmp_path):
+    code = code_of(distances, tmp_path, fast_math=False)
+    body = code.split("<metate_entry_distances_task0>:")[1].split(">:")[0]
+    assert body.count("cmov") >= 4, body
+
+
+@mt.kernel
+def factors(a: mt.types.ndarray(mt.f32, 3), lower: mt.types.ndarray(mt.f32, 3)):
+    for p in range(a.shape[0]):
+        for i in range(8):
+            for j in range(i + 1):
+                s = a[p, i, j]
+                for q in range(j):
+                    s -= lower[p, i, q] * lower[p, j, q]
+                lower[p, i, j] = mt.sqrt(s) if i == j else s / lower[p, j, j]
+
+
+@pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
+def test_loops_of_a_few_turns_are_no_vectors(tmp_path):
+    """`range(j)` of a j below 8: what LLVM would make eight lanes of has hardly ever eight turns."""
+    rng = seeded.generator("test_loops_of_a_few_turns_are_no_vectors")
+    root = np.tril(rng.random((20, 8, 8)) + np.eye(8)).astype(np.float32)
+    a, lower = (root.astype(np.float64) @ root.transpose(0, 2, 1)).astype(np.float32), np.zeros((20, 8, 8), np.float32)
+    factors(a, lower)
+    np.testing.assert_allclose(lower, root, rtol=1e-2, atol=1e-3)
+    code = code_of(factors, tmp_path, fast_math=False)
+    assert "sqrtss" in code and not any("mulps" in line and "%ymm" in line for line in code.splitlines()), code

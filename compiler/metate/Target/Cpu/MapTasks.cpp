@@ -10,6 +10,7 @@
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/Passes.h"
+#include "metate/Transforms/IntegerRange.h"
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,6 +56,22 @@ static void annotateRows(ModuleOp module) {
     if (loop->removeAttr(mark::straight))
       row.vectorize = true;
     loop->setAttr("loop_annotation", row.in(module.getContext()));
+  });
+}
+
+/// Loops of turns whose number is not known, but small: LLVM would make vectors of them that there are hardly ever enough turns for.
+static void annotateShortLoops(ModuleOp module) {
+  constexpr int64_t mostTurns = 8;
+  module.walk([&](scf::ForOp loop) {
+    IntegerAttr known;
+    if (loop->hasAttr("loop_annotation") ||
+        (matchPattern(loop.getUpperBound(), m_Constant(&known)) &&
+         matchPattern(loop.getLowerBound(), m_Constant(&known))))
+      return;
+    auto lower = IntegerRange::of(loop.getLowerBound()),
+         upper = IntegerRange::of(loop.getUpperBound());
+    if (lower && upper && upper->greatest - lower->least <= mostTurns)
+      loop->setAttr("loop_annotation", LoopAnnotation{.vectorize = false}.in(module.getContext()));
   });
 }
 
@@ -219,6 +236,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
   void runOnOperation() override {
     KernelTypeConverter converter(&getContext());
     annotateRows(getOperation());
+    annotateShortLoops(getOperation());
     unsigned ofGraph = 0;
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
       bool belongsToGraph = isNode(kernel);
