@@ -41,6 +41,38 @@ bool isSame(Value a, Value b) {
                     matchPattern(b, m_ConstantInt(&right)) && left == right);
 }
 
+/// Is it positive in all turns of the loops whose variables it names? `j - i` is, of `for j in range(i + 1, n)`.
+bool isPositive(LinearForm form) {
+  constexpr int mostLoops = 4;
+  for (int replaced = 0; replaced <= mostLoops; ++replaced) {
+    if (form.terms.empty())
+      return form.constant > (isMutant(Mutant::LoopStartsBefore) ? -1 : 0);
+    // The innermost loop first: its bounds name the variables of those around it.
+    scf::ForOp loop;
+    for (auto [value, factor] : form.terms) {
+      scf::ForOp own = scf::getForInductionVarOwner(value);
+      if (own && (!loop || loop->isProperAncestor(own)))
+        loop = own;
+    }
+    if (!loop || loop.getUnsignedCmp() || getConstantIntValue(loop.getStep()).value_or(0) <= 0)
+      return false;
+    Value variable = loop.getInductionVar();
+    int64_t coefficient = form.coefficient(variable);
+    if (std::abs(coefficient) > 1024)
+      return false;
+    // The least that the term can be.
+    LinearForm bound = coefficient > 0 ? LinearForm::of(loop.getLowerBound())
+                                       : LinearForm::of(loop.getUpperBound()).plus(-1);
+    if (std::abs(bound.constant) > IntegerRange::most)
+      return false;
+    form = form.without(variable);
+    form.constant += coefficient * bound.constant;
+    for (auto [value, factor] : bound.terms)
+      form.add(value, coefficient * factor);
+  }
+  return false;
+}
+
 /// An access of one place.
 struct PlaceAccess {
   Operation *op;
@@ -66,7 +98,8 @@ struct PlaceAccess {
       return true;
     auto differs = [](auto pair) {
       LinearForm a = LinearForm::of(std::get<0>(pair)), b = LinearForm::of(std::get<1>(pair));
-      return a.constant != b.constant && a.terms == b.terms;
+      return (a.constant != b.constant && a.terms == b.terms) || isPositive(a.minus(b)) ||
+             isPositive(b.minus(a));
     };
     return llvm::any_of(llvm::zip(coordinates, other.coordinates), differs) ||
            llvm::any_of(llvm::zip(components, other.components), differs) ||

@@ -276,3 +276,46 @@ metate.kernel @begun(%x: memref<?xf32>, %out: memref<?xf32>, %seen: memref<?xf32
   }
   metate.return
 }
+
+// x[j] of a loop from i + 1 on, or up to i, is never x[i]; from i on it may be.
+// CHECK-LABEL: metate.kernel @triangles
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK-COUNT-1: memref.load
+// CHECK: scf.yield
+// CHECK: memref.store
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK-COUNT-1: memref.load
+// CHECK: scf.yield
+// CHECK: memref.store
+// CHECK: scf.for
+// CHECK-NOT: iter_args
+// CHECK-COUNT-2: memref.load
+// CHECK: memref.store
+// CHECK: metate.return
+metate.kernel @triangles(%x: memref<64xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %zero to %c64 step %one {
+    %next = arith.addi %i, %one : index
+    scf.for %j = %next to %c64 step %one {
+      %old = memref.load %x[%i] : memref<64xf32>
+      %other = memref.load %x[%j] : memref<64xf32>
+      %new = arith.subf %old, %other : f32
+      memref.store %new, %x[%i] : memref<64xf32>
+    }
+    scf.for %j = %zero to %i step %one {
+      %old = memref.load %x[%i] : memref<64xf32>
+      %other = memref.load %x[%j] : memref<64xf32>
+      %new = arith.subf %old, %other : f32
+      memref.store %new, %x[%i] : memref<64xf32>
+    }
+    scf.for %j = %i to %c64 step %one {
+      %old = memref.load %x[%i] : memref<64xf32>
+      %other = memref.load %x[%j] : memref<64xf32>
+      %new = arith.subf %old, %other : f32
+      memref.store %new, %x[%i] : memref<64xf32>
+    }
+  }
+  metate.return
+}

@@ -153,6 +153,24 @@ def promoted_cell_not_stored():
     expect(out, [780, 780])
 
 
+@probe("LoopStartsBefore")
+def loop_starts_before():
+    @mt.kernel
+    def run(x: array(mt.i32, 1)):
+        mt.loop_config(serialize=True)
+        for i in range(18):
+            for j in range(i, 20):
+                x[i] += x[j]
+
+    x = np.arange(20, dtype=np.int32)
+    expected = list(range(20))
+    for i in range(18):
+        for j in range(i, 20):
+            expected[i] += expected[j]
+    run(x)
+    expect(x, expected)
+
+
 @probe("ChangedCellPromoted")
 def changed_cell_promoted():
     @mt.kernel
