@@ -322,6 +322,7 @@ CASES = {
             for i in range(3):
                 last = x[i]
         #       ^~~~
+            x[0] = last
         """,
         "TypeError_",
         "variable 'last': made outside the parallel loop that assigns it",

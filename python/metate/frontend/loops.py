@@ -21,6 +21,7 @@ from .loop_bounds import LoopBounds
 from .loop_targets import LoopTargets
 from .native import describe
 from .operators import Operators
+from .private_variables import PrivateVariables
 from .static import is_static
 from .unrolling import Unrolling
 from .values import Values
@@ -43,11 +44,13 @@ class Loops:
         cells: CellLoops,
         operators: Operators,
         unrolling: Unrolling,
+        privates: PrivateVariables,
     ):
         self.walk, self.builder = walk, walk.builder
         self.evaluator, self.bounds, self.targets = evaluator, bounds, targets
         self.values, self.blocks, self.flags = values, blocks, flags
         self.fields, self.cells, self.operators, self.unrolling = fields, cells, operators, unrolling
+        self.privates = privates
 
     #  -- what a loop runs over --------------------------------------------------------------------
 
@@ -203,6 +206,8 @@ class Loops:
         outer, self.walk.depth = self.walk.depth, loop.depth
         self.walk.push_scope("loop")
         self.targets.bind(node, variables, is_grouped)
+        if loop.is_parallel:
+            self.privates.make(node)
         self._loop_block(node, loop)
         self.walk.depth = outer
 

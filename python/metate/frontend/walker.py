@@ -48,6 +48,7 @@ from .operators import Operators
 from .options import FrontendOptions
 from .outside import Outside
 from .places import Places
+from .private_variables import PrivateVariables
 from .python_calls import PythonCalls
 from .random_calls import RandomCalls
 from .real_arguments import RealArguments
@@ -205,7 +206,8 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     jumps = Jumps(walk, evaluator, values, flags, interface, results)
     bounds, targets = LoopBounds(walk, arguments, values), LoopTargets(walk)
     cells = CellLoops(walk, values)
-    loops = Loops(walk, evaluator, bounds, targets, values, blocks, flags, fields, cells, operators, unrolling)
+    privates = PrivateVariables(walk, structs)
+    loops = Loops(walk, evaluator, bounds, targets, values, blocks, flags, fields, cells, operators, unrolling, privates)
     ruled = (names, containers, operators, access, calls, closures, texts, assignment, branches, jumps, loops, blocks)
     evaluator.rules.update({node: getattr(ruled[k], name) for node, k, name in _EXPRESSIONS})
     evaluator.truths.update({node: getattr(ruled[k], name) for node, k, name in _TRUTHS})
