@@ -133,7 +133,7 @@ class Operators:
         return self._chain(node, left, node.left, list(zip(node.ops, node.comparators)))
 
     def _chain(self, node, left, left_node, rest):
-        """a < b < c: the middle is computed once, the rest only if the first holds."""
+        """a < b < c: the middle is computed once, the rest only if the first holds; of vectors component by component."""
         (op, right_node), *more = rest
         right = self.values.settled(self.evaluator.expr(right_node), right_node)
         first = self.compare(op, left, right, node, left_node, right_node)
@@ -141,6 +141,8 @@ class Operators:
             return first
         if is_static(first):
             return self._chain(node, right, right_node, more) if self.values.static_bool(first, node) else first
+        if shape_of(first):
+            return self.walk.emit(node, self.builder.binary, "&", first, self._chain(node, right, right_node, more))
         return self.both(node, first, lambda: self._chain(node, right, right_node, more))
 
     def compare(self, op, left, right, node, left_node, right_node):
