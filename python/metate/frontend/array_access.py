@@ -70,7 +70,7 @@ class ArrayAccess:
         known = {"shape": handles.ShapeHandle(array.first), "ndim": array.ndim}
         if isinstance(array, handles.ArrayHandle):
             element = array.native.element
-            scalar, shape = _types.dtype(element.code), tuple(element.shape)
+            scalar, shape = _types.dtype(element.code), handles.ElementShape(element.shape)
             known |= {"dtype": scalar, "element_shape": shape, "n": ([*shape, 1, 1])[0], "m": ([*shape, 1, 1])[1]}
         else:
             members = {path.split(".")[0] for path in array.arrays}

@@ -9,6 +9,7 @@ from .. import value_types as _types
 from ..linalg.composite import Composite
 from ..struct_types import Struct
 from . import handles
+from .arguments import Arguments
 from .closures import Closure
 from .construction import Construction
 from .evaluator import Evaluator
@@ -29,6 +30,7 @@ class Calls:
         self,
         walk: Walk,
         evaluator: Evaluator,
+        arguments: Arguments,
         structs: StructOperations,
         inlining: Inlining,
         construction: Construction,
@@ -37,7 +39,7 @@ class Calls:
         python_calls: PythonCalls,
         real_calls: RealCalls,
     ):
-        self.walk, self.evaluator, self.structs = walk, evaluator, structs
+        self.walk, self.evaluator, self.arguments, self.structs = walk, evaluator, arguments, structs
         self.inlining, self.construction = inlining, construction
         self.intrinsics, self.methods, self.python_calls = intrinsics, methods, python_calls
         self.real_calls = real_calls
@@ -60,6 +62,9 @@ class Calls:
             return self._call_composite(callee, node)
         if isinstance(callee, handles.BoundMethod):
             return self.methods.call_method(callee, node)
+        if isinstance(callee, handles.ElementShape):
+            self.arguments.of(node, 0)
+            return list(callee)
         if isinstance(callee, intrinsics.Intrinsic):
             return self.intrinsics.call_intrinsic(callee.name, node)
         if isinstance(callee, Function):

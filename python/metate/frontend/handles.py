@@ -206,6 +206,10 @@ class ShapeHandle:
         return f"the shape of array '{self.array.name}'"
 
 
+class ElementShape(tuple):
+    """`x.element_shape` of an array: its elements' extents; called, as Taichi's code does, a list of them."""
+
+
 @dataclass(frozen=True)
 class TextParts:
     """An f-string: texts and values."""

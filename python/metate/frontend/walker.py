@@ -201,7 +201,7 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     foreign = ForeignCalls(walk, arguments, operators, inlining)
     python_calls = PythonCalls(walk, values, arguments, outside, operators, texts, inlining, construction, intrinsics, foreign)
     real_calls = RealCalls(walk, inlining, values, blocks, flags, results, RealArguments(walk, values, results))
-    calls = Calls(walk, evaluator, structs, inlining, construction, intrinsics, methods, python_calls, real_calls)
+    calls = Calls(walk, evaluator, arguments, structs, inlining, construction, intrinsics, methods, python_calls, real_calls)
     branches = Branches(walk, evaluator, values, blocks)
     jumps = Jumps(walk, evaluator, values, flags, interface, results)
     bounds, targets = LoopBounds(walk, arguments, values), LoopTargets(walk)
