@@ -207,17 +207,18 @@ class Struct:
         """The StructType: that it was made by, or one of its values' types."""
         return self._type or StructType({name: _type_of(value) for name, value in self._entries.items()})
 
-    def keys(self) -> Iterable[str]:
+    @property
+    def keys(self) -> list[str]:
         """The members' names."""
-        return self._entries.keys()
+        return list(self._entries)
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """(name, value) of each member."""
         return self._entries.items()
 
     def to_dict(self) -> dict:
-        """A dict of the members, nested structs as dicts."""
-        return {name: value.to_dict() if isinstance(value, Struct) else value for name, value in self._entries.items()}
+        """A dict of the members, nested structs as dicts; vectors and matrices are copies."""
+        return {name: _copied(value) for name, value in self._entries.items()}
 
     def __getitem__(self, name):
         if name not in self._entries:
@@ -259,7 +260,7 @@ class Struct:
     def __eq__(self, other):
         if not isinstance(other, Struct):
             return NotImplemented
-        return self.keys() == other.keys() and all(np.array_equal(value, other[name]) for name, value in self.items())
+        return set(self) == set(other) and all(np.array_equal(value, other[name]) for name, value in self.items())
 
     __hash__ = None
 
@@ -313,7 +314,7 @@ def is_first_member(type_, value) -> bool:
 def _has_names_of(type_, value) -> bool:
     """Has a struct, of Python or of a kernel, the members of the type, and each struct in it those of its own?"""
     parts = _parts_of(value)
-    if parts is None or set(parts.keys()) != set(type_.members):
+    if parts is None or set(parts) != set(type_.members):
         return False
     nested = [(member, parts[name]) for name, member in type_.members.items() if _parts_of(parts[name]) is not None]
     return all(isinstance(member, StructType) and _has_names_of(member, part) for member, part in nested)
@@ -352,6 +353,13 @@ def _entries_of(members):
     if isinstance(members, (dict, Struct)):
         return dict(members.items())
     raise TypeError(f"Struct: expected a dict of members, got {members!r}")
+
+
+def _copied(value):
+    """A member as `to_dict` gives it."""
+    if isinstance(value, Struct):
+        return value.to_dict()
+    return value.copy() if is_array(value) else value
 
 
 def _plain(value):

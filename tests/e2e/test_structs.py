@@ -228,7 +228,10 @@ def test_outside_of_kernels():
     with pytest.raises(TypeError, match="member 'hits': expected a number"):
         Ball(hits=[1, 2])
     plain = ti.Struct(a=1, b=[1.0, 2.0], c=ti.Struct(d=2))
-    assert plain.to_dict()["c"] == {"d": 2} and plain.b.shape == (2,) and list(plain.keys()) == ["a", "b", "c"]
+    assert plain.to_dict()["c"] == {"d": 2} and plain.b.shape == (2,) and plain.keys == ["a", "b", "c"]
+    taken = plain.to_dict()
+    plain.b[1] = 7
+    assert taken["b"][1] == 2 and plain.to_dict()["b"][1] == 7
     assert pickle.loads(pickle.dumps(Ball)) is Ball and Ball(hits=1) == Ball(hits=1) != Ball(hits=2)
     assert Heavy.members == {"pos": vec3, "radius": ti.f64, "hits": ti.i32, "mass": ti.f64}
 
