@@ -10,6 +10,7 @@ from . import value_types as _types
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .frontend.annotations import is_tuple_annotation, leaf_types, tuple_annotation
 from .struct_types import Struct, bind_members, zero
+from .vector_types import of_array
 
 
 class Shape:
@@ -23,7 +24,7 @@ class Shape:
     def __init__(self, parameters, returns):
         self._structs = [p.annotation if isinstance(p.annotation, _types.StructType) else None for p in parameters.values()]
         self._names = list(parameters)
-        self._returns = returns
+        self._returns, self._rebuilt = returns, _rebuilder(returns)
         self.starts, self.count = [], 0
         for type_ in self._structs:
             self.starts.append(self.count)
@@ -43,6 +44,9 @@ class Shape:
             if type_ is None:
                 found.append(argument)
                 continue
+            if argument.__class__ is Struct and argument._type is type_:
+                found.extend(_whole_parts(type_, argument))
+                continue
             try:
                 found.extend(_parts(type_, argument, f"argument '{name}'"))
             except (TypeError, ValueError) as error:
@@ -58,7 +62,7 @@ class Shape:
         """What the kernel returns, of what its results hold."""
         if values is None:
             return None
-        return _rebuilt(self._returns, iter(values if isinstance(values, tuple) else (values,)))
+        return self._rebuilt(iter(values if isinstance(values, tuple) else (values,)))
 
 
 def _parts(type_, argument, what):
@@ -78,10 +82,27 @@ def _parts(type_, argument, what):
             yield value
 
 
-def _rebuilt(annotation, values):
+def _whole_parts(type_, argument):
+    """The leaves of a struct that was made by the type."""
+    entries = argument._entries
+    for name, member in type_._members:
+        value = entries[name]
+        if not isinstance(member, _types.StructType):
+            yield value
+        elif value._type is member:
+            yield from _whole_parts(member, value)
+        else:
+            yield from _parts(member, value, f"member '{name}'")
+
+
+def _rebuilder(annotation):
+    """What makes a result of an iterator over the values of its parts, and takes those off it."""
     if is_tuple_annotation(annotation):
-        return tuple(_rebuilt(part, values) for part in tuple_annotation(annotation))
+        parts = [_rebuilder(part) for part in tuple_annotation(annotation)]
+        return lambda values: tuple([part(values) for part in parts])
     if isinstance(annotation, _types.StructType):
-        return annotation({name: _rebuilt(member, values) for name, member in annotation.members.items()})
-    value = next(values)
-    return annotation(value) if isinstance(annotation, (_types.VectorType, _types.MatrixType)) else value
+        members = [(name, _rebuilder(member)) for name, member in annotation.members.items()]
+        return lambda values: annotation({name: member(values) for name, member in members})
+    if isinstance(annotation, (_types.VectorType, _types.MatrixType)):
+        return lambda values: of_array(annotation, next(values))
+    return next

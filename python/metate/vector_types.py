@@ -101,6 +101,13 @@ def _fill(type_, values):
     return flat.astype(numpy).reshape(type_.shape).view(MatrixValue)
 
 
+def of_array(type_: VectorType | MatrixType, array: Any) -> Any:
+    """`type_(array)` of a NumPy array of the type's shape: a copy."""
+    from .matrix_value import MatrixValue
+
+    return array.astype(type_.dtype.numpy or np.float32).view(MatrixValue)
+
+
 def element_of(scalar: DType, shape: Any) -> Any:
     """The type of elements of a shape: the scalar itself, a vector or a matrix."""
     if len(shape) == 0:
