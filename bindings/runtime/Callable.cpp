@@ -16,6 +16,7 @@ struct Callable {
   PyObject *standing;    // a list whose last one is the context of threads that have entered none
   PyObject *keyOf;       // the descriptor of a context's key
   PyObject *plain;       // a dict: what is called in a context, by the context's key
+  PyObject *same;        // a dict: (i, j, what is called instead where arguments i and j are one)
   Py_ssize_t parameters; // so many arguments are a plain call; -1: not known yet
 };
 
@@ -103,15 +104,31 @@ PyObject *afterFailure(PyObject *object, PyObject *const *given, Py_ssize_t coun
   return nullptr;
 }
 
+/// What calls with one object for two arguments came to before, borrowed; null: these arguments are no such call.
+PyObject *calleeOfSame(Callable *self, PyObject *key, PyObject *const *given, Py_ssize_t count) {
+  PyObject *found = PyDict_GetItemWithError(self->same, key);
+  if (!found || !PyTuple_CheckExact(found) || PyTuple_GET_SIZE(found) != 3)
+    return nullptr;
+  Py_ssize_t i = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, 0));
+  Py_ssize_t j = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, 1));
+  if (i < 0 || j < 0 || i >= count || j >= count || given[i] != given[j])
+    return nullptr;
+  return PyTuple_GET_ITEM(found, 2);
+}
+
 /// What is called in the caller's context where so many arguments make a plain call, a new reference; null, perhaps with an
 /// error, for a call that is not plain.
-PyObject *plainCallee(Callable *self, Py_ssize_t count) {
+PyObject *plainCallee(Callable *self, PyObject *const *given, Py_ssize_t count) {
   if (count != self->parameters || watchers)
     return nullptr;
   PyObject *key = currentKey(self);
   if (!key)
     return nullptr;
-  PyObject *launch = PyDict_GetItemWithError(self->plain, key); // borrowed
+  PyObject *launch = nullptr; // borrowed
+  if (PyDict_GET_SIZE(self->same))
+    launch = calleeOfSame(self, key, given, count);
+  if (!launch && !PyErr_Occurred())
+    launch = PyDict_GetItemWithError(self->plain, key);
   Py_XINCREF(launch);
   Py_DECREF(key);
   return launch;
@@ -126,7 +143,7 @@ PyObject *callPacked(PyObject *object, PyObject *arguments, PyObject *keywords) 
   Py_ssize_t count = PyTuple_GET_SIZE(arguments);
   nb::object launch;
   if (PyDict_GET_SIZE(named.ptr()) == 0)
-    launch = nb::steal(plainCallee(cast(object), count));
+    launch = nb::steal(plainCallee(cast(object), given, count));
   if (!launch.is_valid())
     return PyErr_Occurred() ? nullptr : callSlowly(object, arguments, named.ptr());
   PyObject *result = PyObject_Vectorcall(launch.ptr(), given, size_t(count), nullptr);
@@ -138,7 +155,7 @@ PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject 
   PyObject *launch = nullptr;
   bool isPlain = !(names && PyTuple_GET_SIZE(names)) && Py_TYPE(object)->tp_call == &callPacked;
   if (isPlain)
-    launch = plainCallee(cast(object), count);
+    launch = plainCallee(cast(object), given, count);
   if (launch) {
     PyObject *result = PyObject_Vectorcall(launch, given, size_t(count), nullptr);
     Py_DECREF(launch);
@@ -180,7 +197,8 @@ PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
   cast(object)->vectorcall = &call;
   cast(object)->parameters = -1;
   cast(object)->plain = PyDict_New();
-  if (cast(object)->plain)
+  cast(object)->same = PyDict_New();
+  if (cast(object)->plain && cast(object)->same)
     return object;
   Py_DECREF(object);
   return nullptr;
@@ -229,6 +247,7 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->standing);
   Py_VISIT(self->keyOf);
   Py_VISIT(self->plain);
+  Py_VISIT(self->same);
   return 0;
 }
 
@@ -236,6 +255,8 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
 int clear(PyObject *object) {
   if (cast(object)->plain)
     PyDict_Clear(cast(object)->plain);
+  if (cast(object)->same)
+    PyDict_Clear(cast(object)->same);
   return 0;
 }
 
@@ -246,6 +267,7 @@ void destroy(PyObject *object) {
   Py_CLEAR(cast(object)->standing);
   Py_CLEAR(cast(object)->keyOf);
   Py_CLEAR(cast(object)->plain);
+  Py_CLEAR(cast(object)->same);
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -254,6 +276,8 @@ PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
     {"_plain", T_OBJECT_EX, offsetof(Callable, plain), READONLY,
      "What is called in a context, by the context's key."},
+    {"_same", T_OBJECT_EX, offsetof(Callable, same), READONLY,
+     "(i, j, what is called in a context where arguments i and j are one object), by its key."},
     {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef methods[] = {
     {"__init_subclass__",

@@ -20,6 +20,16 @@ def is_own_array(argument) -> bool:
     return hasattr(argument, "_describe")
 
 
+def same_memory(arguments) -> tuple[int, int] | None:
+    """The numbers of the first two arguments that are one array, or one tree."""
+    first = {}
+    for number, argument in enumerate(arguments):
+        before = first.setdefault(id(argument), number)
+        if before != number and (is_own_array(argument) or is_array(argument) or tree_type_of(argument) is not None):
+            return before, number
+    return None
+
+
 def lies_on_cuda(argument) -> bool:
     """Is it an array in the memory of a CUDA device?"""
     try:

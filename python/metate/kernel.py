@@ -21,7 +21,7 @@ from metate_native import _runtime
 
 from . import compile_options, recording, reporting
 from . import context as _context
-from .argument_kinds import describe_array, is_own_array, lies_on_cuda, tree_type_of
+from .argument_kinds import describe_array, is_own_array, lies_on_cuda, same_memory, tree_type_of
 from .argument_packs import flat_arguments
 from .dtypes import dtype
 from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
@@ -183,7 +183,11 @@ class Kernel(KernelViews, _runtime.Callable):
             _at_the_users_line(error).__cause__ = None
         if not isinstance(error, RuntimeError_) or error.status != _ALIAS:
             return NotImplemented
-        return self._launcher(self._home(), True)(*arguments)
+        home = self._home()
+        launch, pair = self._launcher(home, True), same_memory(arguments)
+        if pair is not None:
+            self._same[home.key] = (*pair, launch)
+        return launch(*arguments)
 
     def call_apart(self, *arguments):
         """A call of one argument for each parameter, none of which may overlap one that the kernel writes.
@@ -592,4 +596,5 @@ def _forget(kernel, key, _):
     kernel = kernel()
     if kernel is not None:
         kernel._plain.pop(key, None)
+        kernel._same.pop(key, None)
         kernel._homes.pop(key, None)
