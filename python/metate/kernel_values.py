@@ -10,7 +10,7 @@ from . import value_types as _types
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .frontend.annotations import is_tuple_annotation, leaf_types, tuple_annotation
 from .struct_types import Struct, bind_members, zero
-from .vector_types import of_array
+from .vector_types import array_reader
 
 
 class Shape:
@@ -23,7 +23,7 @@ class Shape:
 
     def __init__(self, parameters, returns):
         self._structs = [p.annotation if isinstance(p.annotation, _types.StructType) else None for p in parameters.values()]
-        self._names = list(parameters)
+        self._names, self._has_structs = list(parameters), any(self._structs)
         self._returns, self._rebuilt = returns, _rebuilder(returns)
         self.starts, self.count = [], 0
         for type_ in self._structs:
@@ -35,10 +35,12 @@ class Shape:
         """Is every parameter one argument and the result a single one?"""
         parts = (_types.StructType, _types.VectorType, _types.MatrixType)
         is_scalar = not isinstance(self._returns, parts) and not is_tuple_annotation(self._returns)
-        return is_scalar and not any(self._structs)
+        return is_scalar and not self._has_structs
 
-    def flattened(self, arguments, kernel) -> list:
+    def flattened(self, arguments, kernel) -> list | tuple:
         """The arguments with the structs' parts in place of structs. Raises RuntimeTypeError_, RuntimeValueError_."""
+        if not self._has_structs:
+            return arguments
         found = []
         for name, type_, argument in zip(self._names, self._structs, arguments):
             if type_ is None:
@@ -104,5 +106,6 @@ def _rebuilder(annotation):
         members = [(name, _rebuilder(member)) for name, member in annotation.members.items()]
         return lambda values: annotation({name: member(values) for name, member in members})
     if isinstance(annotation, (_types.VectorType, _types.MatrixType)):
-        return lambda values: of_array(annotation, next(values))
+        read = array_reader(annotation)
+        return lambda values: read(next(values))
     return next

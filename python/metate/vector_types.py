@@ -101,11 +101,12 @@ def _fill(type_, values):
     return flat.astype(numpy).reshape(type_.shape).view(MatrixValue)
 
 
-def of_array(type_: VectorType | MatrixType, array: Any) -> Any:
-    """`type_(array)` of a NumPy array of the type's shape: a copy."""
+def array_reader(type_: VectorType | MatrixType) -> Any:
+    """`type_(array)` as a function of NumPy arrays that have the type's shape: a copy."""
     from .matrix_value import MatrixValue
 
-    return array.astype(type_.dtype.numpy or np.float32).view(MatrixValue)
+    fallback = np.dtype(np.float32)
+    return lambda array: array.astype(type_.dtype.numpy or fallback).view(MatrixValue)
 
 
 def element_of(scalar: DType, shape: Any) -> Any:
