@@ -11,6 +11,7 @@
 #include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/ParallelLoops.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,8 +33,6 @@ using namespace metate;
 namespace {
 /// Fewer components are registers: a chain of selections is short, and iterations may be lanes. Where loops stay loops, only one is.
 constexpr int64_t leastComponents = 8, leastWithLoops = 2;
-
-bool isParallel(Operation *op) { return isa<RangeOp, ForEachOp, CellsOp>(op); }
 
 /// What the variable is local to: a parallel loop, a function, or the kernel.
 Operation *scopeOf(Operation *op) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/ParallelLoops.h"
 #include "metate/Transforms/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -20,8 +21,6 @@ using namespace metate;
 
 namespace {
 using Values = llvm::MapVector<Value, Value>;
-
-bool isParallel(Operation *op) { return isa<RangeOp, ForEachOp, CellsOp>(op); }
 
 /// The parallel loop an operation stands in, or null.
 Operation *parallelParent(Operation *op) {
