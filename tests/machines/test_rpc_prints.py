@@ -28,7 +28,7 @@ def local(capfd, n, by):
     return capfd.readouterr().out.splitlines(keepends=True)
 
 
-@pytest.mark.parametrize("frame", [128, 131, 4096])
+@pytest.mark.parametrize("frame", [160, 163, 4096])
 def test_prints_are_those_of_a_local_call(library, capfd, frame):
     wanted, heard = local(capfd, 7, 0.3), []
     remote = Loop(library, generator(str(frame)), frame=frame).connect(printed=heard.append)
