@@ -159,13 +159,13 @@ def loop_starts_before():
     def run(x: array(mt.i32, 1)):
         mt.loop_config(serialize=True)
         for i in range(18):
-            for j in range(i, 20):
+            for j in range(i + 1):
                 x[i] += x[j]
 
     x = np.arange(20, dtype=np.int32)
     expected = list(range(20))
     for i in range(18):
-        for j in range(i, 20):
+        for j in range(i + 1):
             expected[i] += expected[j]
     run(x)
     expect(x, expected)
