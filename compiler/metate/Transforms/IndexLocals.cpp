@@ -21,6 +21,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include "llvm/ADT/MapVector.h"
 
 namespace metate {
 #define GEN_PASS_DEF_INDEXLOCALS
@@ -64,18 +67,17 @@ public:
     } else {
       compares = {condition.getDefiningOp<arith::CmpIOp>()};
     }
-    Component component{k, {}};
+    Tests tests;
     for (arith::CmpIOp compare : compares) {
       APInt number;
       if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq ||
           !matchPattern(compare.getRhs(), m_ConstantInt(&number)) ||
           number.getSignificantBits() > 63)
         return false;
-      component.tests.push_back({compare, number.getZExtValue()});
+      tests.push_back({compare, number.getZExtValue()});
       comparisons.push_back(compare);
     }
-    components.push_back(component);
-    return true;
+    return components.insert({k, std::move(tests)}).second;
   }
 
   /// What the conditions say, if they are those of one component along each axis. `last`: the last component has a condition, too.
@@ -90,10 +92,7 @@ public:
   ArrayRef<arith::CmpIOp> tests() const { return comparisons; }
 
 private:
-  struct Component {
-    int64_t number;
-    SmallVector<std::pair<arith::CmpIOp, uint64_t>, 2> tests;
-  };
+  using Tests = SmallVector<std::pair<arith::CmpIOp, uint64_t>, 2>;
 
   int64_t along(int64_t component, unsigned axis) const {
     return shape.size() == 2 && axis == 0 ? component / shape[1] : component % shape.back();
@@ -103,16 +102,17 @@ private:
   std::optional<Position> positionAlong(unsigned varying, int64_t named) const {
     if (components.empty())
       return std::nullopt;
+    const auto &[first, ofFirst] = components.front();
     Position position;
     size_t next = 0;
     for (unsigned axis = 0; axis < shape.size(); ++axis) {
       bool varies = varying & (1u << axis);
-      if (varies && next >= components.front().tests.size())
+      if (varies && next >= ofFirst.size())
         return std::nullopt;
-      position.tests.push_back(varies ? components.front().tests[next++].first : arith::CmpIOp());
-      position.numbers.push_back(along(components.front().number, axis));
+      position.tests.push_back(varies ? ofFirst[next++].first : arith::CmpIOp());
+      position.numbers.push_back(along(first, axis));
     }
-    if (next != components.front().tests.size())
+    if (next != ofFirst.size())
       return std::nullopt;
     size_t seen = 0;
     for (int64_t k = 0; k < named; ++k) {
@@ -121,14 +121,14 @@ private:
         isThere &= position.tests[axis] || along(k, axis) == position.numbers[axis];
       if (!isThere)
         continue;
-      auto known = llvm::find_if(components, [&](const Component &one) { return one.number == k; });
-      if (known == components.end() || known->tests.size() != next)
+      auto known = components.find(k);
+      if (known == components.end() || known->second.size() != next)
         return std::nullopt;
       size_t test = 0;
       for (unsigned axis = 0; axis < shape.size(); ++axis) {
         if (!position.tests[axis])
           continue;
-        auto [compare, number] = known->tests[test++];
+        auto [compare, number] = known->second[test++];
         if (compare.getLhs() != position.tests[axis].getLhs() || number != uint64_t(along(k, axis)))
           return std::nullopt;
       }
@@ -138,7 +138,7 @@ private:
   }
 
   ArrayRef<int64_t> shape;
-  SmallVector<Component> components;
+  llvm::MapVector<int64_t, Tests> components;
   SmallVector<arith::CmpIOp> comparisons;
 };
 
@@ -199,8 +199,8 @@ public:
 
   ArrayRef<arith::CmpIOp> tests() const { return comparisons; }
 
-  /// The variable as an array: accesses of its components; adds what nobody may use any more.
-  void moveAccesses(SmallVectorImpl<Operation *> &unused) {
+  /// The variable as an array: accesses of its components. What chains leave is dead code.
+  void moveAccesses() {
     OpBuilder builder(local);
     Type element = type.getElementType();
     int64_t count = type.getNumElements();
@@ -212,7 +212,6 @@ public:
                                            place(builder, read.result.getLoc(), read.position,
                                                  /*otherwise=*/count - 1));
       read.result.replaceAllUsesWith(value);
-      unused.push_back(read.result);
     }
     int64_t outside = isMutant(Mutant::StoredOutOfRange) ? count - 1 : count;
     for (Write &write : writes) {
@@ -220,14 +219,14 @@ public:
       Location loc = write.store.getLoc();
       memref::StoreOp::create(builder, loc, write.choice.getTrueValue(), array,
                               place(builder, loc, write.position, /*otherwise=*/outside));
-      remove(write.store, unused);
+      write.store.erase();
     }
     for (Partial &partial : partials) {
       builder.setInsertionPoint(partial.store);
       auto whole = partial.store.getValue().getDefiningOp<vector::FromElementsOp>();
       for (int64_t k : partial.components)
         storeElement(builder, partial.store.getLoc(), whole.getElements()[k], k);
-      remove(partial.store, unused);
+      partial.store.erase();
     }
   }
 
@@ -346,13 +345,6 @@ private:
     return false;
   }
 
-  /// The store, and later what only it has used.
-  static void remove(memref::StoreOp store, SmallVectorImpl<Operation *> &unused) {
-    if (Operation *whole = store.getValue().getDefiningOp())
-      unused.push_back(whole);
-    store.erase();
-  }
-
   /// Where the component is; `otherwise` where the indices are out of range.
   Value place(OpBuilder &builder, Location loc, const Position &position, int64_t otherwise) const {
     Value sum, isInside;
@@ -430,21 +422,6 @@ private:
   SmallVector<arith::CmpIOp> comparisons;
 };
 
-/// Operations that have lost their uses, and what only they have used.
-void eraseUnused(SmallVector<Operation *> work) {
-  llvm::SmallPtrSet<Operation *, 16> erased;
-  while (!work.empty()) {
-    Operation *next = work.pop_back_val();
-    if (erased.contains(next) || !isOpTriviallyDead(next))
-      continue;
-    for (Value operand : next->getOperands())
-      if (Operation *owner = operand.getDefiningOp())
-        work.push_back(owner);
-    erased.insert(next);
-    next->erase();
-  }
-}
-
 struct IndexLocals : metate::impl::IndexLocalsBase<IndexLocals> {
   using IndexLocalsBase::IndexLocalsBase;
 
@@ -456,13 +433,13 @@ struct IndexLocals : metate::impl::IndexLocalsBase<IndexLocals> {
       std::optional<llvm::DenseSet<int64_t>> selected = selectedAtLast(kernel, variables);
       if (!selected)
         return signalPassFailure();
-      move(variables, *selected);
+      move(kernel, variables, *selected);
     }
   }
 
 private:
-  void move(std::vector<Variable> &variables, const llvm::DenseSet<int64_t> &selected) {
-    SmallVector<Operation *> unused;
+  void move(KernelOp kernel, std::vector<Variable> &variables,
+            const llvm::DenseSet<int64_t> &selected) {
     std::vector<Variable *> chosen;
     for (auto [k, variable] : llvm::enumerate(variables))
       if (selected.contains(int64_t(k)))
@@ -471,12 +448,14 @@ private:
       remarkDone(variable->local, "index-locals", "registers")
           << "a local vector is an array in memory: a loop names its components by what is known "
              "at run time only";
-      variable->moveAccesses(unused);
+      variable->moveAccesses();
       ++moved;
     }
-    eraseUnused(std::move(unused));
     for (Variable *variable : chosen)
       variable->moveRest();
+    IRRewriter rewriter(&getContext());
+    if (!chosen.empty())
+      (void)runRegionDCE(rewriter, kernel->getRegions());
   }
 
   /// Those whose accesses are all in the task, or the function, that they are local to.
