@@ -18,7 +18,9 @@ PreservedAnalyses metate::KeepConditionalMoves::run(Function &function, Function
       if (!extreme || !extreme->getType()->isIntegerTy())
         continue;
       IRBuilder<> builder(extreme);
-      Value *left = extreme->getLHS(), *right = extreme->getRHS();
+      // Both the comparison and the choice see one number, also of what is undefined.
+      Value *left = builder.CreateFreeze(extreme->getLHS()),
+            *right = builder.CreateFreeze(extreme->getRHS());
       Value *isLeft = builder.CreateICmp(extreme->getPredicate(), left, right);
       auto *chosen = builder.CreateSelect(isLeft, left, right);
       if (auto *select = dyn_cast<SelectInst>(chosen))
