@@ -40,9 +40,10 @@ constexpr int64_t mostTurns = 16;
 constexpr int64_t mostTurnsApart = 27;
 /// Scalar operations of all turns: as many as LLVM unrolls itself, and where the turn names components of a local vector or matrix,
 /// which are registers then (a product of 6 x 6 matrices in three loops has 432). Between them where it names entries of tables, which are
-/// read once for a row of cells then (nine directions of a lattice in a field: 306), where the loop carries vectors, which keep
-/// iterations from being lanes (3 x 3 cells around a particle, weighted by a function of the distance: 426), and where it reads elements
-/// that share words, which are logic on words only without a loop (5 x 5 cells counted by `k // 5`, `k % 5`: 225).
+/// read once for a row of cells then (nine directions of a lattice in a field: 306; 5 x 5 neighbours, weighted by a table and an
+/// exponential: more than 512), where the loop carries vectors, which keep iterations from being lanes (3 x 3 cells around a particle,
+/// weighted by a function of the distance: 426), and where it reads elements that share words, which are logic on words only without a
+/// loop (5 x 5 cells counted by `k // 5`, `k % 5`: 225).
 constexpr int64_t mostWork = 160, mostWorkOnTables = 768, mostWorkOnComponents = 1024;
 /// Operations that one nest is written out to, whatever was estimated: then loops inside stay loops.
 constexpr int64_t mostWritten = 8192;

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace metate {
@@ -63,10 +64,8 @@ static void annotateRows(ModuleOp module) {
 static void annotateShortLoops(ModuleOp module) {
   constexpr int64_t mostTurns = 8;
   module.walk([&](scf::ForOp loop) {
-    IntegerAttr known;
     if (loop->hasAttr("loop_annotation") ||
-        (matchPattern(loop.getUpperBound(), m_Constant(&known)) &&
-         matchPattern(loop.getLowerBound(), m_Constant(&known))))
+        (getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound())))
       return;
     auto lower = IntegerRange::of(loop.getLowerBound()),
          upper = IntegerRange::of(loop.getUpperBound());
