@@ -18,6 +18,7 @@ import numpy as np
 
 from . import numbers as n
 from . import trees as _trees
+from . import twin_trees as _twin_trees
 from . import twins
 from .draws import Draws, caller, inside, numbered, unrolled
 from .rules import Type
@@ -275,7 +276,7 @@ class Case:
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
         namespace |= {
-            "activating": _trees.activating,
+            "activating": _twin_trees.activating,
             "draws": Draws(),
             "inside": inside,
             "caller": caller,
@@ -305,7 +306,7 @@ class Case:
     def _twin_of(self, argument):
         if argument.kind != "tree":
             return argument.twin()
-        tree = _trees.TwinTree(self.tree_type(argument.type))
+        tree = _twin_trees.TwinTree(self.tree_type(argument.type))
         for member, at, value in argument.cells:
             tree.write(member, tuple(at), _tupled(value))
         for member, at in argument.active:

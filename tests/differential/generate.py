@@ -11,7 +11,7 @@ import math
 import random
 
 from . import numbers as n
-from . import table, trees, words
+from . import table, trees, twin_trees, words
 from .aggregates import leaves_of, struct_of, struct_text
 from .case import Array, Bundle, Case, Handle, Same, Static, Tree, Value
 from .expressions import SHAPES, WHOLE, Source
@@ -477,7 +477,7 @@ class Generator(Patterns, References, Places, Statements):
             task = self.parallel_task()
             if task is not None:
                 program.body.append(task)
-        twin = trees.TwinTree(self.types[tree.type])
+        twin = twin_trees.TwinTree(self.types[tree.type])
         for member, at, _ in tree.cells:
             twin.activate(member, at)
         for member, at in tree.active:
