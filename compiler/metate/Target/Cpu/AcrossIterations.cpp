@@ -39,6 +39,13 @@ static bool hasManyTurns(scf::ForOp loop) {
   return upper.getSExtValue() - lower.getSExtValue() >= leastTurns;
 }
 
+bool cpu::indexesArrays(Operation &loop) {
+  return llvm::any_of(loop.getRegions(), [](Region &region) {
+    return llvm::any_of(region.getOps(),
+                        [](Operation &op) { return isa<memref::LoadOp, memref::StoreOp>(op); });
+  });
+}
+
 /// Is there a long loop in it, and no cells of a slot, which are vectors themselves?
 static bool hasLongLoop(scf::ForOp loop) {
   bool isLong = false;
@@ -46,7 +53,7 @@ static bool hasLongLoop(scf::ForOp loop) {
     if (op->hasAttr(mark::nest))
       return WalkResult::interrupt();
     auto counted = dyn_cast<scf::ForOp>(op);
-    isLong |= isa<scf::WhileOp>(op) || (counted && hasManyTurns(counted));
+    isLong |= isa<scf::WhileOp>(op) || (counted && (hasManyTurns(counted) || indexesArrays(*op)));
     return WalkResult::advance();
   });
   return isLong && !result.wasInterrupted();
@@ -112,7 +119,8 @@ static double gainOf(scf::ForOp loop, const LaneAnalysis &analysis) {
 
 bool cpu::gainsAcrossIterations(scf::ForOp loop) {
   LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
-  return hasLongLoop(loop) && loop.getNumResults() == 0 && analysis.run() &&
+  return hasLongLoop(loop) && loop.getNumResults() == 0 &&
+         analysis.run(/*withBytes=*/false, /*withArrays=*/true) &&
          gainOf(loop, analysis) >= leastGain;
 }
 
@@ -123,7 +131,7 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
   if (!mayAlias)
     hoistReads(loop);
   LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
-  if (!analysis.run()) {
+  if (!analysis.run(/*withBytes=*/false, /*withArrays=*/true)) {
     remarkObstacle(loop, analysis);
     return false;
   }
@@ -156,14 +164,15 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
   Widening(loop, analysis, lanes)
       .run(isMutant(Mutant::LanesTwice) ? lower : middle, upper, /*masked=*/true);
   markLanes(loop->getParentOfType<LLVM::LLVMFuncOp>());
-  // Sums of all iterations are taken in their order.
-  bool anyTotal =
-      loop->walk([](Operation *op) {
-            return Accumulation::of(*op) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted();
+  // Sums of all iterations are taken in their order, and arrays of an iteration's own are those of one group of lanes.
+  bool isInTurn = loop->walk([](Operation *op) {
+                        return isa<memref::AllocaOp>(op) || Accumulation::of(*op)
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      })
+                      .wasInterrupted();
   loop.erase();
-  if (wide && !anyTotal)
+  if (wide && !isInTurn)
     takeTurnsTogether(wide, rows);
   return true;
 }

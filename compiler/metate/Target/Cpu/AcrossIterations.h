@@ -2,7 +2,7 @@
 //
 // What AcrossIterations.cpp (long loops side by side) and Nontemporal.cpp (stores around the caches) share: what differs from
 // lane to lane (LaneAnalysis.cpp), whether lanes pay (LaneCost.cpp), and the code of lanes (Widening.cpp; branches and
-// loops: WidenedControl.cpp; memory: WidenedMemory.cpp).
+// loops: WidenedControl.cpp; memory: WidenedMemory.cpp; arrays of an iteration's own: WidenedArrays.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TARGET_CPU_ACROSSITERATIONS_H
@@ -11,6 +11,7 @@
 #include "metate/Dialect/Metate.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -31,9 +32,11 @@ public:
     differs.insert(variable);
   }
 
-  /// Can they? Only after this is the rest known. `withBytes`: numbers of 8 and 16 bits too.
-  bool run(bool withBytes = false) {
+  /// Can they? Only after this is the rest known. `withBytes`: numbers of 8 and 16 bits too. `withArrays`: where iterations have
+  /// arrays of their own, too; those of several groups of lanes are one place, so that groups stay one after the other.
+  bool run(bool withBytes = false, bool withArrays = false) {
     least = withBytes ? 8 : 32;
+    arrays = withArrays;
     spread(body);
     return isPossible(body);
   }
@@ -59,6 +62,13 @@ public:
   };
   std::optional<MemberRow> memberRow(mlir::Operation *access, mlir::Value offset,
                                      mlir::Type type) const;
+
+  /// Is it an array of each iteration's own, of which lanes have a row of vectors (IndexLocals.cpp)?
+  bool isOwnArray(mlir::Value array) const;
+  /// The element of such an array is one for all lanes: what the lanes have of it is a vector.
+  bool isOwnRow(mlir::ValueRange indices) const {
+    return llvm::all_of(indices, [&](mlir::Value index) { return isSame(index); });
+  }
 
   /// Can a lane hold it?
   bool isNumber(mlir::Type type) const;
@@ -87,6 +97,7 @@ private:
   mlir::Value variable;
   mlir::Operation *blocking = nullptr;
   unsigned least = 32; ///< bits of an integer, but for truth values
+  bool arrays = false;
   llvm::DenseSet<mlir::Value> differs;
 };
 
@@ -188,6 +199,16 @@ private:
   /// Where each lane reads or writes: a place of this function's own where the lane is not alive.
   mlir::Value pointersUnderMask(mlir::Value block, mlir::Value offsets);
 
+  // Arrays of an iteration's own.
+  void widenArray(mlir::memref::AllocaOp array);
+  void widenLoad(mlir::memref::LoadOp load);
+  void widenStore(mlir::memref::StoreOp store);
+  /// Where the lanes' vector of an element lies that is one for all of them.
+  mlir::Value rowOf(mlir::Value array, mlir::ValueRange indices);
+  /// Where each lane's element lies.
+  mlir::Value elementsOf(mlir::Value array, mlir::ValueRange indices);
+  mlir::Value underMask(mlir::Value pointers);
+
   mlir::scf::ForOp loop;
   const LaneAnalysis &analysis;
   mlir::OpBuilder builder;
@@ -195,11 +216,14 @@ private:
   int64_t lanes;
   bool wholeCells;
   const CellWindows *windows;
-  mlir::Value mask;  ///< lanes that are alive here; null: all
-  mlir::Value spare; ///< see pointersUnderMask
+  mlir::Value mask;         ///< lanes that are alive here; null: all
+  mlir::Value spare;        ///< see underMask
+  bool isFlattened = false; ///< is this a side of a branch that no lane may have taken?
   mlir::IRMapping
       same; ///< what is one for all lanes, and of what differs but for reads, the first lane
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> parts;
+  llvm::DenseMap<mlir::Value, mlir::Value>
+      rows; ///< of an iteration's own arrays: the lanes' memory
 };
 
 /// Inner loops of several groups of lanes as one, where a group alone waits for its sums. `wide`, a loop over whole groups, keeps what
@@ -224,6 +248,9 @@ LaneCost costOfLanes(mlir::Block &block, const LaneAnalysis &analysis, int64_t l
 
 /// Does what other scopes name lie elsewhere? Not where arguments may overlap (AliasScopes.cpp).
 inline bool isApartFromOthers(mlir::Operation *access) { return access->hasAttr("alias_scopes"); }
+
+/// Does the loop name elements of an iteration's own array? What has few turns is written out where it does not.
+bool indexesArrays(mlir::Operation &loop);
 
 /// An access of lanes aliases what the one of an iteration does.
 void copyScopes(mlir::Operation *from, mlir::Operation *to);

@@ -15,6 +15,9 @@ using namespace metate::cpu;
 /// Of numbers of 32 bits; lanes are few, so that the first one's is not far from any other's.
 static constexpr int64_t mostNarrowStride = 1 << 10;
 
+/// Bytes of an iteration's own array that lanes have a row of: all of them stay in the first cache.
+static constexpr int64_t mostOwnBytes = 1024;
+
 /// The number of 32 bits that is a coordinate by itself: nothing but products of other coordinates is added to it.
 static bool isCoordinate(const LinearForm &offset, Value number, int64_t coefficient) {
   auto cast = number.getDefiningOp<arith::IndexCastOp>();
@@ -81,6 +84,20 @@ bool LaneAnalysis::isNumber(Type type) const {
   return type.isIndex() || type.isF32() || type.isF64();
 }
 
+bool LaneAnalysis::isOwnArray(Value array) const {
+  auto alloca = array.getDefiningOp<memref::AllocaOp>();
+  if (!arrays || !alloca || !body.getParentOp()->isProperAncestor(alloca))
+    return false;
+  MemRefType type = alloca.getType();
+  return type.hasStaticShape() && type.getRank() <= 1 && type.getLayout().isIdentity() &&
+         isStored(type.getElementType()) && type.getElementTypeBitWidth() >= least &&
+         type.getNumElements() * type.getElementTypeBitWidth() / 8 <= mostOwnBytes &&
+         llvm::all_of(alloca->getUsers(), [&](Operation *user) {
+           auto store = dyn_cast<memref::StoreOp>(user);
+           return store ? store.getValue() != array : isa<memref::LoadOp>(user);
+         });
+}
+
 bool LaneAnalysis::isStored(Type type) const {
   return !isa<VectorType, IndexType>(type) && isNumber(type);
 }
@@ -142,9 +159,9 @@ void LaneAnalysis::spread(Operation &op) {
       mark(result, !isCommon(branch));
     return;
   }
-  // Of one place, each lane gets what the lane before has left.
-  bool isDifferent =
-      isa<RmwOp>(op) || !llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); });
+  // Of one place, each lane gets what the lane before has left; what is in arrays of their own, each has computed.
+  bool isDifferent = isa<RmwOp, memref::LoadOp>(op) ||
+                     !llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); });
   for (Value result : op.getResults())
     mark(result, isDifferent);
 }
@@ -185,6 +202,9 @@ llvm::StringRef cpu::obstacleName(Operation *op) {
     return "a read of what is no number of 32 or 64 bits";
   if (isa<WriteOp>(op))
     return "a write of one place, or of what is no number of 32 or 64 bits";
+  if (isa<memref::AllocaOp, memref::LoadOp, memref::StoreOp>(op))
+    return "an array of the iteration's own that is large, or of what is no number of 32 or 64 "
+           "bits";
   if (isa<math::MathDialect>(op->getDialect()))
     return "a function of the C library";
   if (op->hasTrait<OpTrait::Elementwise>())
@@ -237,6 +257,12 @@ bool LaneAnalysis::isPossible(Operation &op) {
   }
   if (Accumulation::of(op))
     return true;
+  if (isa<memref::AllocaOp>(op))
+    return isOwnArray(op.getResult(0));
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return isOwnArray(load.getMemRef());
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return isOwnArray(store.getMemRef());
   if (op.getNumRegions() || !isMemoryEffectFree(&op))
     return false;
   return llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); }) ||

@@ -24,12 +24,14 @@ static constexpr double turnsOfLanes = 32;
 /// What lanes that have left a loop wait for the others; where a remainder says who leaves, most leave soon and few late
 /// (trial division: one prime of sixteen numbers keeps all lanes).
 static constexpr double waiting = 2, waitingForFew = 6;
-/// Turns that a processor has begun of the next iteration when one leaves a loop of fewer: it waits for no result.
+/// Turns that a processor has begun of the next iteration when one leaves a loop of fewer: it waits for no result, unless that went through memory.
 static constexpr double fewInnerTurns = 8, overlapped = 0.4;
 /// What goes into and out of a loop of lanes.
 static constexpr double entry = 40;
 /// How many of the lanes, or of the iterations, take a side of a branch.
 static constexpr double takesSide = 0.5;
+/// Of a branch that differs and reads memory, so that it is none of values: what it costs that it is foreseen wrongly at times.
+static constexpr double foreseenWrongly = 5;
 
 /// Vectors that one number of each lane takes.
 static double vectorsOf(Type type, int64_t lanes) {
@@ -40,6 +42,9 @@ static double vectorsOf(Type type, int64_t lanes) {
 /// What a gathered or scattered number costs beside the access itself: its address, its way into a vector, and a line of its own,
 /// which rows of a power of two put in one set of the cache.
 static constexpr double perLane = 6;
+/// The same of lanes at a known distance, which is an instruction's offset; no sets are shared but by distances that are large powers of two.
+static constexpr double perLaneApart = 3;
+static constexpr int64_t sharedSets = 1024;
 /// An atomic operation, which waits for the accesses before it.
 static constexpr double atomic = 10;
 /// A turn of a loop that LLVM makes vectors of, beside one that runs alone.
@@ -50,7 +55,17 @@ static LaneCost ofMemory(Value offset, Type type, const LaneAnalysis &analysis, 
     return {1, 2};
   if (analysis.isRow(offset, type))
     return {1, vectorsOf(type, lanes)};
-  return {1, perLane * double(lanes)};
+  std::optional<int64_t> stride = analysis.stride(offset);
+  return {1, (stride && *stride % sharedSets ? perLaneApart : perLane) * double(lanes)};
+}
+
+/// What is read was mostly stored a few instructions before, and is waited for; lanes wait for sixteen of them at once.
+static constexpr double forwarded = 3;
+
+static LaneCost ofOwnArray(Operation &op, ValueRange indices, Type type,
+                           const LaneAnalysis &analysis, int64_t lanes) {
+  return {isa<memref::LoadOp>(op) ? forwarded : 1,
+          analysis.isOwnRow(indices) ? vectorsOf(type, lanes) : perLane * double(lanes)};
 }
 
 static LaneCost ofArithmetic(Operation &op, int64_t lanes) {
@@ -82,6 +97,10 @@ LaneCost cpu::costOfLanes(Operation &op, const LaneAnalysis &analysis, int64_t l
     return ofMemory(read.getOffset(), read.getType(), analysis, lanes);
   if (auto write = dyn_cast<WriteOp>(op))
     return ofMemory(write.getOffset(), write.getValue().getType(), analysis, lanes);
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return ofOwnArray(op, load.getIndices(), load.getType(), analysis, lanes);
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return ofOwnArray(op, store.getIndices(), store.getValue().getType(), analysis, lanes);
   if (isa<RmwOp>(op)) // in a line that others may have
     return {atomic, (atomic + perLane) * double(lanes)};
   if (Accumulation::of(op)) // three of them
@@ -161,6 +180,14 @@ static bool hasVectorsOfItsOwn(scf::ForOp loop, const LaneAnalysis &analysis) {
          anyGather && llvm::all_of(loop.getYieldedValues(), isInAnyOrder);
 }
 
+static bool readsMemory(Operation &branch) {
+  return branch
+      .walk([](Operation *op) {
+        return isa<ReadOp, memref::LoadOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t lanes) {
   LaneCost sum;
   auto add = [&](LaneCost cost, double scalar, double wide) {
@@ -176,7 +203,7 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     auto counted = dyn_cast<scf::ForOp>(op);
     double turns = counted ? knownTurns(counted, isCommon) : isLoop ? turnsOfLanes : 1;
     double scalar = turns, wide = turns;
-    if (isLoop && turns < fewInnerTurns)
+    if (isLoop && turns < fewInnerTurns && !indexesArrays(op))
       scalar *= overlapped;
     else if (counted && hasVectorsOfItsOwn(counted, analysis))
       scalar *= ofVectors;
@@ -188,6 +215,8 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
       scalar *= takesSide;
       if (isCommon)
         wide *= takesSide;
+      else if (readsMemory(op))
+        sum.scalar += foreseenWrongly;
     }
     for (Region &region : op.getRegions())
       for (Block &inner : region)

@@ -275,6 +275,8 @@ bool Widening::isFlat(Region &region) const {
   bool isPure = llvm::all_of(region.front().without_terminator(), [&](Operation &op) {
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return isFlat(branch.getThenRegion()) && isFlat(branch.getElseRegion());
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      return analysis.isOwnRow(load.getIndices());
     bool mayRun =
         isSpeculatable(&op) || (isDividedAsFloats(op) && !analysis.isSame(op.getResult(0)));
     return !op.getNumRegions() && isMemoryEffectFree(&op) && mayRun;
@@ -320,9 +322,11 @@ void Widening::widenBranch(scf::IfOp branch) {
 /// Both sides for all lanes.
 void Widening::widenFlat(scf::IfOp branch) {
   Value condition = lanesOf(branch.getCondition())[0];
+  bool around = std::exchange(isFlattened, true);
   for (Region &side : branch->getRegions())
     if (!side.empty())
       widen(side.front());
+  isFlattened = around;
   for (auto [k, result] : llvm::enumerate(branch.getResults())) {
     Values chosen;
     for (auto [yes, no] : llvm::zip(lanesOf(branch.thenYield().getOperand(k)),

@@ -43,6 +43,10 @@ Value Widening::pointerTo(Value block, Value offset) {
 }
 
 Value Widening::pointersUnderMask(Value block, Value offsets) {
+  return underMask(pointerTo(block, offsets));
+}
+
+Value Widening::underMask(Value pointers) {
   if (!spare) {
     auto function = loop->getParentOfType<LLVM::LLVMFuncOp>();
     OpBuilder atStart = OpBuilder::atBlockBegin(&function.getBody().front());
@@ -50,7 +54,7 @@ Value Widening::pointersUnderMask(Value block, Value offsets) {
     spare = LLVM::AllocaOp::create(atStart, loc, code.pointer(), builder.getI64Type(),
                                    code.constant(1, 64), /*alignment=*/8);
   }
-  return LLVM::SelectOp::create(builder, loc, mask, pointerTo(block, offsets), splat(spare));
+  return LLVM::SelectOp::create(builder, loc, mask, pointers, splat(spare));
 }
 
 Value Widening::readRow(ReadOp read) {

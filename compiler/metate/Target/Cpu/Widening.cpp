@@ -82,6 +82,12 @@ void Widening::widen(Operation &op) {
     return widenWrite(write);
   if (auto atomic = dyn_cast<RmwOp>(op))
     return widenAtomic(atomic);
+  if (auto array = dyn_cast<memref::AllocaOp>(op))
+    return widenArray(array);
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return widenLoad(load);
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return widenStore(store);
   if (auto accumulation = Accumulation::of(op)) {
     if (&op == accumulation->store)
       widenAccumulation(*accumulation);
