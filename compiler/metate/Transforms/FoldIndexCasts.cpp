@@ -86,7 +86,7 @@ struct FoldRoundTrip : OpRewritePattern<arith::IndexCastOp> {
     Value variable = loopVariableOf(op.getIn());
     auto narrowed = op.getIn().getDefiningOp<arith::IndexCastOp>();
     if (!variable && narrowed && narrowed.getIn().getType().isIndex() &&
-        IntegerRange::of(narrowed.getIn())) // it has 31 bits: nothing was lost
+        IntegerRange::of32Bits(narrowed.getIn())) // nothing was lost
       variable = narrowed.getIn();
     if (!variable)
       return failure();
@@ -130,12 +130,12 @@ template <typename Op> struct WidenKnown : OpRewritePattern<arith::IndexCastOp> 
     auto arithmetic = op.getIn().getDefiningOp<Op>();
     if (!op.getType().isIndex() || !arithmetic || !arithmetic.getType().isInteger(32))
       return failure();
-    std::optional<IntegerRange> lhs = IntegerRange::of(arithmetic.getLhs()),
-                                rhs = IntegerRange::of(arithmetic.getRhs());
+    std::optional<IntegerRange> lhs = IntegerRange::of32Bits(arithmetic.getLhs()),
+                                rhs = IntegerRange::of32Bits(arithmetic.getRhs());
     if (!lhs || !rhs)
       return failure();
     for (int64_t a : {lhs->least, lhs->greatest})
-      for (int64_t b : {rhs->least, rhs->greatest}) // ranges have 31 bits: nothing here wraps
+      for (int64_t b : {rhs->least, rhs->greatest}) // these have 32 bits: nothing here wraps
         if (int64_t end = of(a, b); end < INT32_MIN || end > INT32_MAX)
           return failure();
     auto widen = [&](Value value) {

@@ -22,16 +22,26 @@ std::optional<ConstantIntRanges> metate::resultRange(Operation *op,
   return result;
 }
 
-/// The dim that an extent of a kernel's argument is, which the launch has checked.
-static DimAttr dimOf(Value value) {
+/// Of an extent of a kernel's argument: the launch has checked it.
+static std::optional<ConstantIntRanges> rangeOfExtent(Value value, unsigned width) {
   auto op = value.getDefiningOp<memref::DimOp>();
   auto array = op ? dyn_cast<BlockArgument>(op.getSource()) : BlockArgument();
   auto kernel = array ? dyn_cast<KernelOp>(array.getOwner()->getParentOp()) : KernelOp();
-  std::optional<int64_t> axis = op ? op.getConstantIndex() : std::nullopt;
-  auto shape =
-      kernel ? kernel.getArgAttrOfType<ArrayAttr>(array.getArgNumber(), mark::shape) : ArrayAttr();
-  return shape && axis && *axis < int64_t(shape.size()) ? dyn_cast<DimAttr>(shape[*axis])
-                                                        : DimAttr();
+  if (!kernel)
+    return std::nullopt;
+  unsigned number = array.getArgNumber();
+  auto shape = kernel.getArgAttrOfType<ArrayAttr>(number, mark::shape);
+  std::optional<int64_t> axis = op.getConstantIndex();
+  int64_t least = 0, most = std::numeric_limits<int32_t>::max();
+  if (auto dim = shape && axis && *axis < int64_t(shape.size())
+                     ? dyn_cast<DimAttr>(shape[size_t(*axis)])
+                     : DimAttr()) {
+    least = dim.getMin();
+    most = isMutant(Mutant::DimRangeOfLeast) ? dim.getMin() : dim.getMax();
+  } else if (kernel.getArgAttr(number, mark::longExtents)) {
+    return std::nullopt;
+  }
+  return ConstantIntRanges::fromSigned(APInt(width, uint64_t(least)), APInt(width, uint64_t(most)));
 }
 
 using KnownRanges = llvm::DenseMap<Value, ConstantIntRanges>;
@@ -69,9 +79,8 @@ static ConstantIntRanges rangeOf(Value value, KnownRanges &known) {
     range = ConstantIntRanges::constant(constant);
   } else if (auto variable = rangeOfVariable(value, known)) {
     range = *variable;
-  } else if (DimAttr dim = dimOf(value)) {
-    int64_t most = isMutant(Mutant::DimRangeOfLeast) ? dim.getMin() : dim.getMax();
-    range = ConstantIntRanges::fromSigned(APInt(width, dim.getMin()), APInt(width, most));
+  } else if (auto extent = rangeOfExtent(value, width)) {
+    range = *extent;
   } else if (Operation *op = value.getDefiningOp();
              op &&
              llvm::all_of(op->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); })) {
@@ -83,10 +92,19 @@ static ConstantIntRanges rangeOf(Value value, KnownRanges &known) {
   return range;
 }
 
-std::optional<IntegerRange> IntegerRange::of(Value value) {
+static std::optional<IntegerRange> rangeWithin(Value value, int64_t least, int64_t most) {
   KnownRanges known;
   ConstantIntRanges range = rangeOf(value, known);
-  if (range.smin().slt(-most) || range.smax().sgt(most))
+  if (range.smin().slt(least) || range.smax().sgt(most))
     return std::nullopt;
   return IntegerRange{range.smin().getSExtValue(), range.smax().getSExtValue()};
+}
+
+std::optional<IntegerRange> IntegerRange::of(Value value) {
+  return rangeWithin(value, -most, most);
+}
+
+std::optional<IntegerRange> IntegerRange::of32Bits(Value value) {
+  return rangeWithin(value, std::numeric_limits<int32_t>::min(),
+                     std::numeric_limits<int32_t>::max());
 }

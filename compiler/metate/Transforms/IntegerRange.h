@@ -12,13 +12,15 @@
 
 namespace metate {
 
-/// Signed bounds, as far as constants, operations and constant loop bounds tell.
+/// Signed bounds, as far as constants, operations, extents and bounds of loops tell.
 struct IntegerRange {
   /// Values beyond tell nothing: sums of two of them do not wrap in i32.
   static constexpr int64_t most = (int64_t(1) << 30) - 1;
 
   int64_t least = 0, greatest = 0;
   static std::optional<IntegerRange> of(mlir::Value value);
+  /// The same of all that i32 can hold, such as extents and what is computed of them: sums of two may wrap.
+  static std::optional<IntegerRange> of32Bits(mlir::Value value);
 };
 
 /// The range of an operation's only result, where its operands are integers in these ranges; nullopt where it does not say.

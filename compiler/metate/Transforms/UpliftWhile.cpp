@@ -1,8 +1,8 @@
 //===- UpliftWhile.cpp - loops that count, however they are written -*- C++ -*-===//
 //
-// `while i < n: ...; i += 1` is `for i in range(i, n)`: what unrolls loops, makes values of places and vectors of turns looks at loops with
-// bounds. It means the same where the bound does not change and the counter cannot wrap. (Upstream's upliftWhileToForLoop gives the value of
-// the last turn for the counter behind the loop.)
+// `while i < n: ...; i += 1` is `for i in range(i, n)`, and `while i >= 0: ...; i -= 1` the same backwards: what unrolls loops, makes values of
+// places and vectors of turns looks at loops with bounds. It means the same where the bound does not change and the counter cannot wrap.
+// (Upstream's upliftWhileToForLoop gives the value of the last turn for the counter behind the loop.)
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
@@ -24,25 +24,59 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
-/// What the condition says: counter < bound.
+/// What the condition says: counter < bound, <=, > or >=.
 struct CountTest {
   BlockArgument counter;
   Value bound;
+  bool falls, isInclusive;
 
   static std::optional<CountTest> of(scf::WhileOp loop) {
     auto compare = loop.getConditionOp().getCondition().getDefiningOp<arith::CmpIOp>();
     if (!compare || compare->getBlock() != loop.getBeforeBody() ||
         &loop.getBeforeBody()->front() != compare)
       return std::nullopt;
-    bool isLess = compare.getPredicate() == arith::CmpIPredicate::slt;
-    if (!isLess && compare.getPredicate() != arith::CmpIPredicate::sgt)
+    Value count = compare.getLhs(), bound = compare.getRhs();
+    arith::CmpIPredicate predicate = compare.getPredicate();
+    auto isCounted = [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getOwner() == loop.getBeforeBody();
+    };
+    if (!isCounted(count)) {
+      std::swap(count, bound);
+      predicate = swapped(predicate);
+    }
+    if (!isCounted(count) || bound.getParentBlock() == loop.getBeforeBody())
       return std::nullopt;
-    auto counter = dyn_cast<BlockArgument>(isLess ? compare.getLhs() : compare.getRhs());
-    Value bound = isLess ? compare.getRhs() : compare.getLhs();
-    if (!counter || counter.getOwner() != loop.getBeforeBody() ||
-        bound.getParentBlock() == loop.getBeforeBody())
+    auto counter = cast<BlockArgument>(count);
+    switch (predicate) {
+    case arith::CmpIPredicate::slt:
+      return CountTest{counter, bound, /*falls=*/false, /*isInclusive=*/false};
+    case arith::CmpIPredicate::sle:
+      return CountTest{counter, bound, /*falls=*/false, /*isInclusive=*/true};
+    case arith::CmpIPredicate::sgt:
+      return CountTest{counter, bound, /*falls=*/true, /*isInclusive=*/false};
+    case arith::CmpIPredicate::sge:
+      return CountTest{counter, bound, /*falls=*/true, /*isInclusive=*/true};
+    default:
       return std::nullopt;
-    return CountTest{counter, bound};
+    }
+  }
+
+private:
+  /// What it is with its operands exchanged.
+  static arith::CmpIPredicate swapped(arith::CmpIPredicate predicate) {
+    switch (predicate) {
+    case arith::CmpIPredicate::slt:
+      return arith::CmpIPredicate::sgt;
+    case arith::CmpIPredicate::sgt:
+      return arith::CmpIPredicate::slt;
+    case arith::CmpIPredicate::sle:
+      return arith::CmpIPredicate::sge;
+    case arith::CmpIPredicate::sge:
+      return arith::CmpIPredicate::sle;
+    default:
+      return predicate;
+    }
   }
 };
 
@@ -53,42 +87,69 @@ bool isCounter(Value value, scf::WhileOp loop, const CountTest &test) {
          loop.getConditionOp().getArgs()[argument.getArgNumber()] == test.counter;
 }
 
-/// A positive constant that is added to the counter, so that it never wraps; null: none.
-Operation *stepOf(scf::WhileOp loop, const CountTest &test) {
-  Value next = loop.getYieldedValues()[test.counter.getArgNumber()];
-  auto sum = next.getDefiningOp<arith::AddIOp>();
-  APInt step;
-  if (!sum || !isCounter(sum.getLhs(), loop, test) ||
-      !matchPattern(sum.getRhs(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
-    return nullptr;
-  Operation *constant = sum.getRhs().getDefiningOp();
-  if (step.isOne())
-    return constant;
-  // The last value below the bound, and a step.
-  auto range = IntegerRange::of(test.bound);
-  APInt most = APInt::getSignedMaxValue(step.getBitWidth());
-  bool isBelow = range && range->greatest <= most.getSExtValue() - step.getSExtValue() + 1;
-  return isBelow ? constant : nullptr;
+/// How far a turn takes the counter towards the bound: a constant, with which it never wraps.
+std::optional<int64_t> stepOf(scf::WhileOp loop, const CountTest &test) {
+  Operation *next = loop.getYieldedValues()[test.counter.getArgNumber()].getDefiningOp();
+  APInt constant;
+  if (!isa_and_present<arith::AddIOp, arith::SubIOp>(next) ||
+      !isCounter(next->getOperand(0), loop, test) ||
+      !matchPattern(next->getOperand(1), m_ConstantInt(&constant)) ||
+      constant.getSignificantBits() > 31)
+    return std::nullopt;
+  int64_t step = constant.getSExtValue();
+  if (isa<arith::SubIOp>(next) != test.falls)
+    step = -step;
+  if (step <= 0)
+    return std::nullopt;
+  // How far it falls is a number of 64 bits.
+  if (test.falls && constant.getBitWidth() > 32)
+    return std::nullopt;
+  // The last value that the condition lets pass, and a step.
+  int64_t beyond = test.isInclusive ? step : step - 1;
+  if (beyond == 0)
+    return step;
+  auto range = IntegerRange::of32Bits(test.bound);
+  if (!range)
+    return std::nullopt;
+  unsigned bits = constant.getBitWidth();
+  bool isFar = test.falls
+                   ? range->least >= APInt::getSignedMinValue(bits).getSExtValue() + beyond
+                   : range->greatest <= APInt::getSignedMaxValue(bits).getSExtValue() - beyond;
+  return isFar ? std::optional(step) : std::nullopt;
 }
 
-/// Makes the loop with bounds.
+/// Makes the loop with bounds: of the counter's values, or, where it falls, of how far it has come.
 class Uplift {
 public:
-  Uplift(scf::WhileOp loop, const CountTest &test, Operation *step)
-      : loop(loop), counter(test.counter.getArgNumber()), builder(loop), loc(loop.getLoc()) {
-    Value begin = loop.getInits()[counter], stride = step->getResult(0);
+  Uplift(scf::WhileOp loop, const CountTest &test, int64_t step)
+      : loop(loop), test(test), counter(test.counter.getArgNumber()), builder(loop),
+        loc(loop.getLoc()) {
+    begin = loop.getInits()[counter];
     SmallVector<Value> inits(loop.getInits());
     inits.erase(inits.begin() + counter);
-    auto made =
-        scf::ForOp::create(builder, loc, index(begin), index(test.bound), index(stride), inits);
+    Value lower = first = index(begin), upper = index(test.bound);
+    if (test.falls)
+      std::swap(lower, upper);
+    if (test.isInclusive)
+      upper = arith::AddIOp::create(builder, loc, upper, constant(builder.getIndexType(), 1));
+    if (test.falls) {
+      upper = arith::SubIOp::create(builder, loc, upper, lower);
+      lower = constant(builder.getIndexType(), 0);
+    }
+    auto made = scf::ForOp::create(builder, loc, lower, upper,
+                                   constant(builder.getIndexType(), step), inits);
     if (inits.empty())
       made.getBody()->getTerminator()->erase();
     writeTurn(made);
-    loop.replaceAllUsesWith(forwarded(made.getResults(), last(begin, test.bound, stride)));
+    loop.replaceAllUsesWith(forwarded(made.getResults(), last(step)));
     loop.erase();
   }
 
 private:
+  Value constant(Type type, int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
+  }
+
   Value index(Value value) {
     Type type = builder.getIndexType();
     return value.getType() == type ? value : arith::IndexCastOp::create(builder, loc, type, value);
@@ -98,7 +159,9 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(made.getBody());
     Value turn = made.getInductionVar();
-    if (Type type = loop.getInits()[counter].getType(); !type.isIndex())
+    if (test.falls)
+      turn = arith::SubIOp::create(builder, loc, first, turn);
+    if (Type type = begin.getType(); !type.isIndex())
       turn = arith::IndexCastOp::create(builder, loc, type, turn);
     loop.getAfterBody()->getTerminator()->eraseOperand(counter);
     Block &after = *loop.getAfterBody();
@@ -120,25 +183,35 @@ private:
   }
 
   /// The counter behind the last turn; differences of any two numbers are right without a sign.
-  Value last(Value begin, Value bound, Value stride) {
-    Value one = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(begin.getType(), 1));
-    Value span = arith::SubIOp::create(builder, loc, bound, begin);
-    Value turns = arith::AddIOp::create(
-        builder, loc,
-        arith::DivUIOp::create(builder, loc, arith::SubIOp::create(builder, loc, span, one),
-                               stride),
-        one);
-    Value end = arith::AddIOp::create(builder, loc, begin,
-                                      arith::MulIOp::create(builder, loc, turns, stride));
-    Value runs = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, begin, bound);
+  Value last(int64_t step) {
+    Type type = begin.getType();
+    Value one = constant(type, 1), stride = constant(type, step);
+    Value lower = begin, upper = test.bound;
+    if (test.falls)
+      std::swap(lower, upper);
+    Value span =
+        arith::SubIOp::create(builder, loc, upper, lower); // of an inclusive bound, one less
+    if (!test.isInclusive)
+      span = arith::SubIOp::create(builder, loc, span, one);
+    Value turns = arith::DivUIOp::create(builder, loc, span, stride);
+    turns = arith::AddIOp::create(builder, loc, turns, one);
+    Value way = arith::MulIOp::create(builder, loc, turns, stride), end;
+    if (test.falls)
+      end = arith::SubIOp::create(builder, loc, begin, way);
+    else
+      end = arith::AddIOp::create(builder, loc, begin, way);
+    auto less = test.isInclusive ? arith::CmpIPredicate::sle : arith::CmpIPredicate::slt;
+    Value runs = arith::CmpIOp::create(builder, loc, less, lower, upper);
     return arith::SelectOp::create(builder, loc, runs,
-                                   isMutant(Mutant::CountedOneShort) ? bound : end, begin);
+                                   isMutant(Mutant::CountedOneShort) ? test.bound : end, begin);
   }
 
   scf::WhileOp loop;
+  CountTest test;
   unsigned counter;
   OpBuilder builder;
   Location loc;
+  Value begin, first; ///< `first`: as an index
 };
 
 struct UpliftWhile : metate::impl::UpliftWhileBase<UpliftWhile> {
@@ -157,12 +230,10 @@ private:
         [](Operation *op, Region *) { return isPure(op); },
         [&](Operation *op, Region *) { op->moveBefore(loop); });
     std::optional<CountTest> test = CountTest::of(loop);
-    Operation *step = test ? stepOf(loop, *test) : nullptr;
+    std::optional<int64_t> step = test ? stepOf(loop, *test) : std::nullopt;
     if (!step)
       return;
-    if (loop->isAncestor(step))
-      step->moveBefore(loop);
-    Uplift(loop, *test, step);
+    Uplift(loop, *test, *step);
     ++uplifted;
   }
 
