@@ -6,7 +6,9 @@
 // `around == 3 or (around == 2 and a[i, j] == 1)` reads a[i, j] in some turns: where the loop's bounds say that it is inside, it is read in all of
 // them and the result chosen. Of numbers of 8 and 16 bits some machines have no reads under a mask.
 //
-// Only where nobody else writes the place, and in rows: a place that is stored for nothing costs no line that is not written anyway.
+// `if x[i] < 0.5: y[low] = x[i] else: y[high] = x[i]` is one store, and the condition chooses where: what is foreseen wrongly costs more.
+//
+// Old values only where nobody else writes the place, and in rows: a place that is stored for nothing costs no line that is not written anyway.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Speculation.h"
@@ -192,6 +194,8 @@ private:
           blend(branch, before, known);
         else if (mayChoose(branch, before))
           choose(branch);
+        else if (std::optional<StorePair> stores = storesElsewhere(branch, before))
+          chooseWhere(branch, *stores);
       } else if (std::optional<NumberPlace> place = NumberPlace::of(&op)) {
         access(op, *place, known);
       } else {
@@ -271,6 +275,11 @@ private:
     remarkDone(branch, "blend-stores", "conditionals")
         << "both sides are computed and one is chosen, so that the loop may become vectors: what "
            "they read is there in each turn";
+    leave(branch);
+  }
+
+  /// Both sides are computed; the branch's results are chosen.
+  void leave(scf::IfOp branch) {
     for (Region &region : branch->getRegions())
       for (Block &block : region)
         for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
@@ -282,6 +291,51 @@ private:
           arith::SelectOp::create(builder, branch.getLoc(), branch.getCondition(), yes, no));
     branch.erase();
     ++blended;
+  }
+
+  using StorePair = std::array<Operation *, 2>;
+
+  /// A store on each side, to numbers of one array or member, beside what is computed at once.
+  std::optional<StorePair> storesElsewhere(scf::IfOp branch, ArrayRef<KnownNumber> known) const {
+    StorePair stores{nullptr, nullptr};
+    unsigned count = 0;
+    for (auto [side, region] : llvm::enumerate(branch->getRegions()))
+      for (Block &block : region)
+        for (Operation &op : block.without_terminator()) {
+          bool isFirst = isStore(&op) && !stores[side];
+          if (isFirst)
+            stores[side] = &op;
+          if (++count > mostBlended ||
+              !(isFirst || (isRead(&op) ? mayReadAlways(&op, known) : isCheap(&op))))
+            return std::nullopt;
+        }
+    if (!stores[0] || !stores[1] || !asksMemory(branch.getCondition()) ||
+        stores[0]->getName() != stores[1]->getName() ||
+        stores[0]->getAttrDictionary() != stores[1]->getAttrDictionary())
+      return std::nullopt;
+    std::optional<NumberPlace> places[] = {NumberPlace::of(stores[0]), NumberPlace::of(stores[1])};
+    bool isFine =
+        places[0] && places[1] && places[0]->target == places[1]->target &&
+        llvm::all_of(branch.getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });
+    // A read would come before the other side's store; it is before its own one only if it stands there.
+    for (Region &region : branch->getRegions())
+      for (Operation &op : region.front().without_terminator())
+        isFine = isFine && !(isRead(&op) && NumberPlace::of(&op)->target == places[0]->target);
+    return isFine ? std::optional(stores) : std::nullopt;
+  }
+
+  void chooseWhere(scf::IfOp branch, const StorePair &stores) {
+    remarkDone(branch, "blend-stores", "conditionals")
+        << "the condition chooses where the number is stored, without a branch";
+    Value condition = branch.getCondition();
+    leave(branch);
+    auto [yes, no] = stores;
+    OpBuilder builder(no);
+    for (auto [operand, other] : llvm::zip(no->getOpOperands(), yes->getOperands()))
+      if (operand.get() != other)
+        operand.set(
+            arith::SelectOp::create(builder, no->getLoc(), condition, other, operand.get()));
+    yes->erase();
   }
 
   Value variable() const {
