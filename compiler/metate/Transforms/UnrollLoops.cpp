@@ -200,6 +200,9 @@ private:
     for (Region &region : op.getRegions())
       for (Block &block : region)
         sum += ofBlock(block);
+    // Of a condition that follows from the turns one side is left, in each turn another one.
+    if (auto branch = dyn_cast<scf::IfOp>(op); branch && isKnown(branch.getCondition()))
+      return (sum + 1) / 2;
     return sum + ofAlone(op);
   }
 
