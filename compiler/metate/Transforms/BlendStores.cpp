@@ -331,10 +331,13 @@ private:
     leave(branch);
     auto [yes, no] = stores;
     OpBuilder builder(no);
-    for (auto [operand, other] : llvm::zip(no->getOpOperands(), yes->getOperands()))
-      if (operand.get() != other)
-        operand.set(
-            arith::SelectOp::create(builder, no->getLoc(), condition, other, operand.get()));
+    for (auto [operand, other] : llvm::zip(no->getOpOperands(), yes->getOperands())) {
+      Value chosen[] = {other, operand.get()};
+      bool isOther = isMutant(Mutant::StoredAtOther);
+      if (chosen[0] != chosen[1])
+        operand.set(arith::SelectOp::create(builder, no->getLoc(), condition, chosen[isOther],
+                                            chosen[!isOther]));
+    }
     yes->erase();
   }
 

@@ -130,7 +130,7 @@ public:
     Value lower = first = index(begin), upper = index(test.bound);
     if (test.falls)
       std::swap(lower, upper);
-    if (test.isInclusive)
+    if (test.isInclusive && !(test.falls && isMutant(Mutant::FallsToAbove)))
       upper = arith::AddIOp::create(builder, loc, upper, constant(builder.getIndexType(), 1));
     if (test.falls) {
       upper = arith::SubIOp::create(builder, loc, upper, lower);

@@ -222,3 +222,67 @@ metate.kernel @beyond(%a: memref<?xi8>, %b: memref<?xi8>, %n: index) {
   }
   metate.return
 }
+
+// -----
+
+// Two counters in one array: one store, where the condition says.
+// CHECK-LABEL: @two_ends
+// CHECK: %[[IS:.*]] = arith.cmpf olt
+// CHECK-NOT: scf.if
+// CHECK: %[[WHERE:.*]] = arith.select %[[IS]], %{{.*}}, %{{.*}} : index
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[WHERE]]]
+// CHECK-NOT: memref.store
+// CHECK: scf.yield
+metate.kernel @two_ends(%x: memref<?xf32>, %kept: memref<?xf32>, %n: index, %half: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  metate.serial {
+    %ends:2 = scf.for %i = %c0 to %n step %c1 iter_args(%low = %c0, %high = %n) -> (index, index) {
+      %v = memref.load %x[%i] : memref<?xf32>
+      %is = arith.cmpf olt, %v, %half : f32
+      %next:2 = scf.if %is -> (index, index) {
+        memref.store %v, %kept[%low] : memref<?xf32>
+        %more = arith.addi %low, %c1 : index
+        scf.yield %more, %high : index, index
+      } else {
+        %less = arith.subi %high, %c1 : index
+        memref.store %v, %kept[%less] : memref<?xf32>
+        scf.yield %low, %less : index, index
+      }
+      scf.yield %next#0, %next#1 : index, index
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// Of two arrays, and where a side reads what the other one stores, the branch stays.
+// CHECK-LABEL: @two_arrays
+// CHECK: scf.if
+// CHECK: scf.if
+// CHECK: metate.return
+metate.kernel @two_arrays(%x: memref<?xf32>, %a: memref<?xf32>, %b: memref<?xf32>, %n: index, %half: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  metate.serial {
+    scf.for %i = %c0 to %n step %c1 {
+      %v = memref.load %x[%i] : memref<?xf32>
+      %is = arith.cmpf olt, %v, %half : f32
+      scf.if %is {
+        memref.store %v, %a[%i] : memref<?xf32>
+      } else {
+        memref.store %v, %b[%i] : memref<?xf32>
+      }
+      scf.if %is {
+        %w = memref.load %a[%i] : memref<?xf32>
+        memref.store %w, %a[%c0] : memref<?xf32>
+      } else {
+        memref.store %v, %a[%c1] : memref<?xf32>
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}

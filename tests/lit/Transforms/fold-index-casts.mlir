@@ -184,3 +184,39 @@ metate.kernel @lost(%x: memref<?xf32> {metate.shape = [#metate.dim<"n", 0 to 858
   }
   metate.return
 }
+
+// An extent is below 2^31: what is computed of it in 32 bits, without wrapping, is the same number as an index.
+// CHECK-LABEL: metate.kernel @extents
+// CHECK: %[[N:.*]] = memref.dim
+// CHECK: %[[LAST:.*]] = arith.subi %[[N]], %{{.*}} : index
+// CHECK: metate.range (%{{.*}}) = (%{{.*}}) to (%[[LAST]])
+metate.kernel @extents(%x: memref<?xf32>, %a: f32) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %n32 = arith.index_cast %n : index to i32
+  %last = arith.subi %n32, %one : i32
+  %end = arith.index_cast %last : i32 to index
+  metate.range (%i) = (%zero) to (%end) {
+    memref.store %a, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// Of two extents the sum may wrap.
+// CHECK-LABEL: metate.kernel @may_wrap
+// CHECK: arith.addi %{{.*}}, %{{.*}} : i32
+// CHECK: metate.range
+metate.kernel @may_wrap(%x: memref<?xf32>, %a: f32) {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %n32 = arith.index_cast %n : index to i32
+  %sum = arith.addi %n32, %n32 : i32
+  %end = arith.index_cast %sum : i32 to index
+  metate.range (%i) = (%zero) to (%end) {
+    memref.store %a, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}

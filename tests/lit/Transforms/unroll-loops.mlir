@@ -175,3 +175,45 @@ metate.kernel @around_index(%x: memref<?xf32>, %k: index, %out: memref<?xf32>) {
   memref.store %s, %out[%zero] : memref<?xf32>
   metate.return
 }
+
+// 27 neighbours, of which a condition on the turns takes six: what is left counts, not both sides in each turn.
+// CHECK-LABEL: metate.kernel @neighbours
+// CHECK-NOT: scf.for
+// CHECK-COUNT-6: memref.load
+// CHECK-NOT: memref.load
+// CHECK: metate.return
+metate.kernel @neighbours(%x: memref<?x?x?xf32>, %a: index, %b: index, %c: index, %out: memref<?xf32>) {
+  %first = arith.constant -1 : index
+  %end = arith.constant 2 : index
+  %step = arith.constant 1 : index
+  %zero = arith.constant 0 : index
+  %start = arith.constant 0.0 : f32
+  %sum = scf.for %i = %first to %end step %step iter_args(%r = %start) -> (f32) {
+    %ii = arith.muli %i, %i : index
+    %s = scf.for %j = %first to %end step %step iter_args(%s = %r) -> (f32) {
+      %jj = arith.muli %j, %j : index
+      %ij = arith.addi %ii, %jj : index
+      %t = scf.for %k = %first to %end step %step iter_args(%t = %s) -> (f32) {
+        %kk = arith.muli %k, %k : index
+        %ijk = arith.addi %ij, %kk : index
+        %is = arith.cmpi eq, %ijk, %step : index
+        %u = scf.if %is -> (f32) {
+          %p = arith.addi %a, %i : index
+          %q = arith.addi %b, %j : index
+          %w = arith.addi %c, %k : index
+          %v = memref.load %x[%p, %q, %w] : memref<?x?x?xf32>
+          %wide = arith.mulf %v, %v : f32
+          %sum = arith.addf %t, %wide : f32
+          scf.yield %sum : f32
+        } else {
+          scf.yield %t : f32
+        }
+        scf.yield %u : f32
+      }
+      scf.yield %t : f32
+    }
+    scf.yield %s : f32
+  }
+  memref.store %sum, %out[%zero] : memref<?xf32>
+  metate.return
+}

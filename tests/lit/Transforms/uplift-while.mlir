@@ -128,3 +128,87 @@ metate.kernel @jumps(%n: i32, %out: memref<?xi32>) {
   memref.store %a, %out[%at] : memref<?xi32>
   metate.return
 }
+
+// Down to zero: the turns count from 0, and the counter is what is left. Behind the loop it is one below.
+// CHECK-LABEL: metate.kernel @falls
+// CHECK-SAME: %[[N:[a-z0-9]+]]: i32
+// CHECK: %[[FIRST:.*]] = arith.index_cast %[[N]]
+// CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %c1
+// CHECK: scf.for %[[TURN:.*]] = %c0 to %[[END]] step %c1 {
+// CHECK:   %[[AT:.*]] = arith.subi %[[FIRST]], %[[TURN]]
+// CHECK:   %[[K:.*]] = arith.index_cast %[[AT]] : index to i32
+// CHECK:   memref.store %[[K]]
+// CHECK: }
+// CHECK: %[[WAY:.*]] = arith.addi %[[N]], %c1_i32
+// CHECK: %[[BEHIND:.*]] = arith.subi %[[N]], %[[WAY]]
+// CHECK: arith.select %{{.*}}, %[[BEHIND]], %[[N]]
+metate.kernel @falls(%n: i32, %out: memref<?xi32>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %at = arith.constant 0 : index
+  %last = scf.while (%i = %n) : (i32) -> i32 {
+    %runs = arith.cmpi sge, %i, %zero : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    memref.store %i, %out[%at] : memref<?xi32>
+    %j = arith.subi %i, %one : i32
+    scf.yield %j : i32
+  }
+  memref.store %last, %out[%at] : memref<?xi32>
+  metate.return
+}
+
+// To a bound that may be the least integer, and with it; from one of 64 bits, whose distance may have more.
+// CHECK-LABEL: metate.kernel @may_wrap_below
+// CHECK: scf.while
+// CHECK: scf.while
+// CHECK-NOT: scf.for
+// CHECK: metate.return
+metate.kernel @may_wrap_below(%n: i32, %long: i64, %out: memref<?xi32>) {
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i64
+  %next = arith.constant 1 : i64
+  %at = arith.constant 0 : index
+  %a = scf.while (%i = %one) : (i32) -> i32 {
+    %runs = arith.cmpi sge, %i, %n : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    memref.store %i, %out[%at] : memref<?xi32>
+    %j = arith.subi %i, %one : i32
+    scf.yield %j : i32
+  }
+  %b = scf.while (%i = %long) : (i64) -> i64 {
+    %runs = arith.cmpi sgt, %i, %zero : i64
+    scf.condition(%runs) %i : i64
+  } do {
+  ^bb0(%i: i64):
+    memref.store %a, %out[%at] : memref<?xi32>
+    %j = arith.subi %i, %next : i64
+    scf.yield %j : i64
+  }
+  metate.return
+}
+
+// With the last element: an extent is below 2^31, so that the counter fits behind the loop.
+// CHECK-LABEL: metate.kernel @to_the_last
+// CHECK: scf.for
+metate.kernel @to_the_last(%out: memref<?xi32>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %at = arith.constant 0 : index
+  %dim = memref.dim %out, %at : memref<?xi32>
+  %n = arith.index_cast %dim : index to i32
+  %end = arith.subi %n, %one : i32
+  %last = scf.while (%i = %zero) : (i32) -> i32 {
+    %runs = arith.cmpi sle, %i, %end : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    memref.store %i, %out[%at] : memref<?xi32>
+    %j = arith.addi %i, %one : i32
+    scf.yield %j : i32
+  }
+  metate.return
+}

@@ -159,6 +159,25 @@ def blended_stale():
     expect(x, [7] * 20)
 
 
+@probe("StoredAtOther")
+def stored_at_other():
+    @mt.kernel
+    def run(x: array(f32, 1), out: array(f32, 1)):
+        for _ in range(1):
+            low, high = 0, x.shape[0]
+            for i in range(x.shape[0]):
+                if x[i] < 3:
+                    out[low] = x[i]
+                    low += 1
+                else:
+                    high -= 1
+                    out[high] = x[i]
+
+    out = np.zeros(5, np.float32)
+    run(np.array([5, 1, 2, 4, 0], np.float32), out)
+    expect(out, [1, 2, 0, 4, 5])
+
+
 @probe("FallingRowRises")
 def falling_row_rises():
     @mt.kernel
@@ -307,6 +326,23 @@ def lanes_left_write():
     with mt.Context(chunk_ns=0, threads=1):
         run(turns, out)
     expect(out, [[(turn + 3 - k) // 4 for k in range(4)] for turn in turns])
+
+
+@probe("LanesLeftStore")
+def lanes_left_store():
+    @mt.kernel
+    def run(turns: array(i32, 1), out: array(i32, 1)):
+        for i in range(turns.shape[0]):
+            seen = mt.Vector([0] * 20)
+            for k in range(turns[i]):
+                seen[k] = 1
+            for k in range(20):
+                out[i] += seen[k]
+
+    turns, out = np.arange(16, dtype=np.int32), np.zeros(16, np.int32)
+    with mt.Context(chunk_ns=0, threads=1):
+        run(turns, out)
+    expect(out, turns)
 
 
 @probe("ColumnsFromOne")

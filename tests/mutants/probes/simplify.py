@@ -97,6 +97,21 @@ def counted_one_short():
     expect(ends, [42, 42])
 
 
+@probe("FallsToAbove")
+def falls_to_above():
+    @mt.kernel
+    def run(seen: array(mt.i32, 1)):
+        for _ in range(1):
+            k = 20
+            while k >= 0:
+                seen[k] += 1
+                k -= 1
+
+    seen = np.zeros(21, np.int32)
+    run(seen)
+    expect(seen, np.ones(21))
+
+
 @probe("OrderedSumReassociated")
 def ordered_sum_reassociated():
     @mt.kernel(fast_math=False)

@@ -95,7 +95,7 @@ void Widening::widenStore(memref::StoreOp store) {
   Location where = store.getLoc();
   Value value = lanesOf(store.getValue())[0];
   Type row = value.getType();
-  bool isMasked = bool(mask);
+  bool isMasked = mask && !isMutant(Mutant::LanesLeftStore);
   if (analysis.isOwnRow(store.getIndices())) {
     Value place = rowOf(store.getMemRef(), store.getIndices());
     if (isMasked) {

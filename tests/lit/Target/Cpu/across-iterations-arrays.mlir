@@ -1,0 +1,115 @@
+// RUN: metate-opt %s --start-from=import --stop-after=map | FileCheck %s
+// RUN: metate-opt %s --start-from=import --stop-after=emit | FileCheck %s --check-prefix=OBJECT
+
+// An array of the iteration's own is a row of vectors: an element that the loops' variables name is one for all lanes.
+// CHECK-LABEL: llvm.func internal @metate_entry_sums_task0(
+// CHECK: %[[ROWS:.*]] = llvm.alloca %{{.*}} x vector<16xf32> {alignment = 64 : i64}
+// CHECK: %[[AT:.*]] = llvm.getelementptr inbounds %[[ROWS]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, vector<16xf32>
+// CHECK: llvm.store %{{.*}}, %[[AT]] {alignment = 64 : i64} : vector<16xf32>, !llvm.ptr
+// CHECK: llvm.load %{{.*}} {alignment = 64 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK: llvm.fadd {{.*}} : vector<16xf32>
+// Those that are left write theirs where they are alive.
+// CHECK: %[[OLD:.*]] = llvm.load %[[PLACE:.*]] {alignment = 64 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK: %[[NEW:.*]] = llvm.select %{{.*}}, %{{.*}}, %[[OLD]] : vector<16xi1>, vector<16xf32>
+// CHECK: llvm.store %[[NEW]], %[[PLACE]] {alignment = 64 : i64}
+// OBJECT: metate.payload
+metate.kernel @sums(%x: memref<?xf32>, %y: memref<25xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c24 = arith.constant 24 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    %own = memref.load %x[%i] : memref<?xf32>
+    %row = memref.alloca() : memref<25xf32>
+    memref.store %own, %row[%c0] : memref<25xf32>
+    scf.for %j = %c0 to %c24 step %c1 {
+      %before = memref.load %row[%j] : memref<25xf32>
+      %y1 = memref.load %y[%j] : memref<25xf32>
+      %sum = arith.addf %before, %y1 : f32
+      %k = arith.addi %j, %c1 : index
+      memref.store %sum, %row[%k] : memref<25xf32>
+    }
+    %last = memref.load %row[%c24] : memref<25xf32>
+    memref.store %last, %out[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// One that data names differs from lane to lane: a column each, read and written one by one.
+// CHECK-LABEL: llvm.func internal @metate_entry_named_task0(
+// CHECK: llvm.alloca %{{.*}} x vector<16xi32>
+// CHECK: %[[FIRST:.*]] = llvm.mul %{{.*}}, %{{.*}} : vector<16xi64>
+// CHECK: %[[ELEMENT:.*]] = llvm.add %[[FIRST]], %{{.*}} : vector<16xi64>
+// CHECK: %[[POINTERS:.*]] = llvm.getelementptr %{{.*}}[%[[ELEMENT]]] : (!llvm.ptr, vector<16xi64>) -> vector<16x!llvm.ptr>, i32
+// CHECK: llvm.extractelement %[[POINTERS]]
+metate.kernel @named(%x: memref<?xi32>, %out: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %pi = arith.constant 3.14 : f32
+  %seven = arith.constant 7 : i32
+  %zero = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?xi32>
+  metate.range (%i) = (%c0) to (%n) {
+    %own = memref.load %x[%i] : memref<?xi32>
+    %row = memref.alloca() : memref<9xi32>
+    scf.for %j = %c0 to %c9 step %c1 {
+      memref.store %zero, %row[%j] : memref<9xi32>
+    }
+    %s = scf.for %j = %c0 to %n step %c1 iter_args(%a = %own) -> i32 {
+      %f0 = arith.sitofp %a : i32 to f32
+      %f1 = arith.divf %f0, %pi : f32
+      %f2 = arith.divf %pi, %f1 : f32
+      %f3 = arith.addf %f2, %f1 : f32
+      %f4 = arith.divf %f3, %f2 : f32
+      %f5 = arith.divf %pi, %f4 : f32
+      %f6 = arith.addf %f5, %f4 : f32
+      %f7 = arith.divf %f6, %f5 : f32
+      %f8 = arith.divf %pi, %f7 : f32
+      %f9 = arith.addf %f8, %f7 : f32
+      %g0 = arith.divf %f9, %f8 : f32
+      %g1 = arith.divf %pi, %g0 : f32
+      %g2 = arith.addf %g1, %g0 : f32
+      %g3 = arith.divf %g2, %g1 : f32
+      %g4 = arith.divf %pi, %g3 : f32
+      %g5 = arith.addf %g4, %g3 : f32
+      %g = arith.fptosi %g5 : f32 to i32
+      %k = arith.andi %g, %seven : i32
+      %at = arith.index_castui %k : i32 to index
+      %old = memref.load %row[%at] : memref<9xi32>
+      %new = arith.addi %old, %g : i32
+      memref.store %new, %row[%at] : memref<9xi32>
+      scf.yield %new : i32
+    }
+    memref.store %s, %out[%i] : memref<?xi32>
+    metate.yield
+  }
+  metate.return
+}
+
+// One that is large stays an array, and the iterations run one after the other.
+// CHECK-LABEL: llvm.func internal @metate_entry_large_task0(
+// CHECK-NOT: vector<16x
+// CHECK-LABEL: llvm.func @metate_entry_large(
+metate.kernel @large(%x: memref<?xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c300 = arith.constant 300 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    %own = memref.load %x[%i] : memref<?xf32>
+    %row = memref.alloca() : memref<301xf32>
+    memref.store %own, %row[%c0] : memref<301xf32>
+    scf.for %j = %c0 to %c300 step %c1 {
+      %before = memref.load %row[%j] : memref<301xf32>
+      %sum = arith.mulf %before, %own : f32
+      %k = arith.addi %j, %c1 : index
+      memref.store %sum, %row[%k] : memref<301xf32>
+    }
+    %last = memref.load %row[%c300] : memref<301xf32>
+    memref.store %last, %out[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
