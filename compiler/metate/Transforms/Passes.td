@@ -76,10 +76,11 @@ def TakePart : Metate_Pass<"metate-take-part", "::metate::KernelOp"> {
 }
 
 def UpliftWhile : Metate_Pass<"metate-uplift-while", "::metate::KernelOp"> {
-  let summary = "loops that count up to a bound which does not change have bounds";
+  let summary = "loops that count up or down to a bound which does not change have bounds";
   let description = [{
     `scf.while (%i = %a) { scf.condition(%i < %n) } do { ...; scf.yield %i + %c }` becomes `scf.for %i = %a to %n step %c`, if the constant %c
-    is positive and %i cannot wrap. Must run after promote-locals.
+    is positive and %i cannot wrap; `%i >= %n` with `%i - %c` becomes `scf.for %t = 0 to %a - %n + 1 step %c` with `%i = %a - %t`. Must run after
+    promote-locals.
   }];
   let statistics = [Statistic<"uplifted", "uplifted", "loops uplifted">];
 }
@@ -545,11 +546,12 @@ def ForwardStores : Metate_Pass<"metate-forward-stores", "::metate::KernelOp"> {
 }
 
 def BlendStores : Metate_Pass<"metate-blend-stores", "::metate::KernelOp"> {
-  let summary = "a store under a condition to a place that the turn has read becomes a store of a selection";
+  let summary = "a store under a condition to a place that the turn has read becomes a store of a selection, two stores to one array become one";
   let description = [{
     Before: `%old = memref.load %y[%i]; %c = arith.cmpf olt, %t, %old; scf.if %c { memref.store %t, %y[%i] }`; after: `%new = arith.select %c, %t, %old;
     memref.store %new, %y[%i]`. In loops without loops inside that walk rows, where no other iteration writes the place, under conditions that
-    ask memory; a branch that reads what is not known, computes much, or has another effect stays.
+    ask memory; a branch that reads what is not known, computes much, or has another effect stays. `scf.if %c { memref.store %t, %y[%i] } else
+    { memref.store %t, %y[%j] }` becomes a store at the selected index, whoever writes there.
   }];
   let statistics = [Statistic<"blended", "blended", "conditionals that became selections">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

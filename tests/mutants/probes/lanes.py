@@ -345,6 +345,27 @@ def lanes_left_store():
     expect(out, turns)
 
 
+@probe("GatheredOnceFirst")
+def gathered_once_first():
+    @mt.kernel
+    def run(x: array(i32, 2), out: array(i32, 1)):
+        for i in range(out.shape[0]):
+            last = mt.Vector([0] * 20)
+            for _ in range(20):
+                for k in range(20):
+                    last[k] = last[k] * 3 + x[i, k]
+            for k in range(20):
+                out[i] += last[k]
+
+    x, out = np.arange(320, dtype=np.int32).reshape(16, 20), np.zeros(16, np.int32)
+    with mt.Context(chunk_ns=0, threads=1):
+        run(x, out)
+    want = np.zeros_like(x)
+    for _ in range(20):
+        want = want * 3 + x
+    expect(out, want.sum(axis=1, dtype=np.int32))
+
+
 @probe("ColumnsFromOne")
 def columns_from_one():
     @mt.kernel

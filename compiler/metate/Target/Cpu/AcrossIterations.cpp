@@ -142,6 +142,11 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
            "more than they gain";
     return false;
   }
+  if (!mayAlias && gatherOnce(loop, analysis)) {
+    analysis = LaneAnalysis(*loop.getBody(), loop.getInductionVar());
+    [[maybe_unused]] bool isPossible = analysis.run(/*withBytes=*/false, /*withArrays=*/true);
+    assert(isPossible && "arrays of the iteration's own keep no lanes from being");
+  }
   bool apart = isApart(loop, analysis);
   remarkDone(loop, "across-iterations", "lanes")
       << Number("lanes", lanes)

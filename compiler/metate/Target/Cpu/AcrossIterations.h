@@ -28,7 +28,7 @@ struct WindowGroup;
 class LaneAnalysis {
 public:
   /// `variable` is the loop's, an argument of `body`.
-  LaneAnalysis(mlir::Block &body, mlir::Value variable) : body(body), variable(variable) {
+  LaneAnalysis(mlir::Block &body, mlir::Value variable) : body(&body), variable(variable) {
     differs.insert(variable);
   }
 
@@ -37,8 +37,8 @@ public:
   bool run(bool withBytes = false, bool withArrays = false) {
     least = withBytes ? 8 : 32;
     arrays = withArrays;
-    spread(body);
-    return isPossible(body);
+    spread(*body);
+    return isPossible(*body);
   }
 
   /// What is in the way, if they can not; of the loop itself, if its results are.
@@ -93,7 +93,7 @@ private:
   bool isPossible(mlir::Operation &op);
   bool holdsDiffering(mlir::ValueRange values) const;
 
-  mlir::Block &body;
+  mlir::Block *body;
   mlir::Value variable;
   mlir::Operation *blocking = nullptr;
   unsigned least = 32; ///< bits of an integer, but for truth values
@@ -231,6 +231,13 @@ private:
 int64_t jamLanes(mlir::scf::ForOp wide, int64_t lanes);
 /// The same of several iterations of a parallel loop around loops of lanes, where these read what is the same for all iterations.
 int64_t jamRows(mlir::scf::ForOp rows, int64_t lanes);
+
+/// The arguments that a loop writes; nullopt: it does more than read and write, and change variables of its own.
+std::optional<llvm::DenseSet<int64_t>> writtenScopes(mlir::Operation *loop);
+
+/// Of a loop that will be lanes, and whose arguments do not overlap: what inner loops would gather in each turn of a loop around is read once,
+/// into arrays of the iteration's own. True if there is any: then the analysis is of another loop.
+bool gatherOnce(mlir::scf::ForOp loop, const LaneAnalysis &analysis);
 
 /// Numbers of a cell that vectors of cells are taken apart in, at most: LLVM does that well.
 inline constexpr int64_t mostMembers = 4;

@@ -15,15 +15,23 @@
 using namespace mlir;
 using namespace metate;
 
-namespace {
-/// The arguments that a loop writes; nullopt: it does more than read and write.
-std::optional<DenseSet<int64_t>> writtenScopes(Operation *loop) {
+/// An access of an array of an iteration's own.
+static bool isOfOwnArray(Operation *op) {
+  Value array;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    array = load.getMemRef();
+  else if (auto store = dyn_cast<memref::StoreOp>(op))
+    array = store.getMemRef();
+  return array && array.getDefiningOp<memref::AllocaOp>();
+}
+
+std::optional<DenseSet<int64_t>> cpu::writtenScopes(Operation *loop) {
   DenseSet<int64_t> scopes;
   bool isPlain = !loop->walk([&](Operation *op) {
                         if (auto write = dyn_cast<WriteOp>(op))
                           scopes.insert(write.getScope());
                         bool isKnown = isa<WriteOp>(op) || op->getNumRegions() ||
-                                       op->hasTrait<OpTrait::IsTerminator>() ||
+                                       op->hasTrait<OpTrait::IsTerminator>() || isOfOwnArray(op) ||
                                        isMemoryEffectFree(op);
                         if (auto read = dyn_cast<ReadOp>(op))
                           isKnown = !read.getAcquire();
@@ -33,10 +41,11 @@ std::optional<DenseSet<int64_t>> writtenScopes(Operation *loop) {
   return isPlain && !scopes.contains(-1) ? std::optional(scopes) : std::nullopt;
 }
 
+namespace {
 /// Reads that run in each turn, or whenever the loop asks for one, and give the same in all.
 SmallVector<ReadOp> commonReads(Operation *loop, Block &block) {
   SmallVector<ReadOp> reads;
-  auto written = writtenScopes(loop);
+  auto written = cpu::writtenScopes(loop);
   auto isOutside = [&](Value value) {
     return !loop->isAncestor(value.getParentRegion()->getParentOp());
   };

@@ -86,7 +86,7 @@ bool LaneAnalysis::isNumber(Type type) const {
 
 bool LaneAnalysis::isOwnArray(Value array) const {
   auto alloca = array.getDefiningOp<memref::AllocaOp>();
-  if (!arrays || !alloca || !body.getParentOp()->isProperAncestor(alloca))
+  if (!arrays || !alloca || !body->getParentOp()->isProperAncestor(alloca))
     return false;
   MemRefType type = alloca.getType();
   return type.hasStaticShape() && type.getRank() <= 1 && type.getLayout().isIdentity() &&

@@ -113,3 +113,35 @@ metate.kernel @large(%x: memref<?xf32>, %out: memref<?xf32>) {
   }
   metate.return
 }
+
+// What a loop around would gather again in each turn is read once, into an array of the iteration's own.
+// CHECK-LABEL: llvm.func internal @metate_entry_again_task0(
+// CHECK: llvm.alloca %{{.*}} x vector<16xf32>
+// CHECK: llvm.extractelement {{.*}} : vector<16x!llvm.ptr>
+// CHECK: llvm.store %{{.*}} {alignment = 64 : i64} : vector<16xf32>, !llvm.ptr
+// CHECK-LABEL: llvm.func @metate_entry_again(
+metate.kernel @again(%x: memref<?x20xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  %n = memref.dim %x, %c0 : memref<?x20xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    %own = memref.load %out[%i] : memref<?xf32>
+    %s = scf.for %k = %c0 to %c20 step %c1 iter_args(%a = %own) -> f32 {
+      %t = scf.for %j = %c0 to %c20 step %c1 iter_args(%b = %a) -> f32 {
+        %v = memref.load %x[%i, %j] : memref<?x20xf32>
+        %p = arith.mulf %b, %v : f32
+        %q = arith.divf %p, %own : f32
+        %r = arith.divf %v, %q : f32
+        %u = arith.divf %own, %r : f32
+        %w = arith.divf %v, %u : f32
+        %e = arith.divf %own, %w : f32
+        scf.yield %e : f32
+      }
+      scf.yield %t : f32
+    }
+    memref.store %s, %out[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
