@@ -246,6 +246,7 @@ struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
     vector::populateVectorFromElementsUnrollPatterns(unroll);
     vector::populateVectorToElementsUnrollPatterns(unroll);
     vector::populateVectorShapeCastLoweringPatterns(unroll);
+    vector::populateVectorInsertExtractStridedSliceTransforms(unroll); // of the casts
     vector::populateVectorBroadcastLoweringPatterns(unroll);
     // Blocks stay apart: merging the ends of two failed checks would make their indices, which are
     // not LLVM values yet, operands of an LLVM branch.

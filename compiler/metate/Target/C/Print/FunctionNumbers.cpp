@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/C/Print/FunctionPrinter.h"
 
+#include "llvm/IR/PatternMatch.h"
+
 using namespace llvm;
 using namespace metate;
 using namespace metate::c;
@@ -129,6 +131,8 @@ std::string FunctionPrinter::binary(BinaryOperator &operation) {
   case Instruction::FAdd:
     return "(" + left + " + " + right + ")";
   case Instruction::FSub:
+    if (match(operation.getOperand(0), PatternMatch::m_PosZeroFP()))
+      return file.use("fromzero", {file.shortName(type)}) + "(" + right + ")";
     return "(" + left + " - " + right + ")";
   case Instruction::FMul:
     return "(" + left + " * " + right + ")";
