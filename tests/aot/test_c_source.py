@@ -4,6 +4,7 @@ The hosts and their expectations are those of the objects' own tests; here ``sav
 by gcc and clang as C99, all warnings errors.
 """
 
+import ctypes
 import pathlib
 import shutil
 import subprocess
@@ -152,3 +153,24 @@ def test_targets_beside_it_are_for_the_other_carriers(tmp_path):
     assert module.save(tmp_path / "both.metate").exists() and module.save(tmp_path / "both.o").exists()
     assert "C99" in module.save(tmp_path / "both.c").read_text()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["both.c", "both.h", "both.metate", "both.o"]
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_zero_less_a_number_is_no_negative_zero(name, tmp_path):
+    """gcc 12 has -x for 0.0 - x where x is an integer that became a float."""
+
+    @mt.kernel
+    def less(n: mt.types.ndarray(mt.i32, 1), single: mt.types.ndarray(mt.f32, 1), double: mt.types.ndarray(mt.f64, 1)):
+        for i in n:
+            single[i] = 0.0 - mt.cast(n[i], mt.f32)
+            double[i] = mt.cast(0.0, mt.f64) - mt.cast(n[i] & 1, mt.f64)
+
+    source = mt.aot.Module(name="zeros", targets=["c"]).add_kernel(less).save(tmp_path / "zeros.c")
+    built = c_code.compile_file(source, tmp_path / "zeros.so", "-O2", "-fPIC", "-shared", compiler=name)
+    n = np.array([0, 1, 2, -3, 0], np.int32)
+    single, double = np.full(5, 7, np.float32), np.full(5, 7, np.float64)
+    pointers = [(ctypes.c_void_p(one.ctypes.data), ctypes.c_int64(len(one))) for one in (n, single, double)]
+    assert ctypes.CDLL(str(built)).zeros_less(*(part for pair in pointers for part in pair), None, None) == 0
+    np.testing.assert_array_equal(single, -n.astype(np.float32))
+    np.testing.assert_array_equal(double, -(n & 1).astype(np.float64))
+    assert not np.signbit(single[[0, 4]]).any() and not np.signbit(double[[0, 2, 4]]).any()
