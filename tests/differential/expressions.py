@@ -7,6 +7,7 @@ a sum can change a bit.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from . import numbers as n
@@ -46,6 +47,14 @@ class Scope:
 
     def variables(self):
         return [s for s in self.sources if s.is_variable]
+
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+
+
+def _is_constant(expr: Expr) -> bool:
+    """Names no variable: of a twin's names only functions are left."""
+    return all("__" in name or name in ("each", "replaced", "at") for name in _NAME.findall(expr.twin_text()))
 
 
 class Expressions:
@@ -246,6 +255,8 @@ class Expressions:
         kids = [self.expr(operand, depth) for operand in use.operands]
         if kids and all(k.is_literal for k in kids):  # Python's own operation, exact, and of no type yet
             kids[0] = self.constant(use.operands[0], is_literal=False)
+        if op.name == "bit_cast" and n.is_float(type_.scalar) and _is_constant(kids[0]):
+            return None  # a signalling NaN of a constant: what min and max make of it depends on who folds them (semantics 1.8)
         if op.name == "cast" and self.is_whole and n.is_float(type_.scalar) and kids[0].type.scalar in table.INTEGERS:
             kids[0] = self.masked(kids[0])
         for k in op.signs:
