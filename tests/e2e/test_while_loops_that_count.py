@@ -1,4 +1,4 @@
-"""`while` loops that count, up and down, to bounds that they reach or stop before: loops with bounds, where the counter cannot wrap."""
+"""`while` loops that count, up and down, to bounds that they reach or stop before: they become loops with bounds."""
 
 import itertools
 

@@ -17,7 +17,7 @@ using namespace metate;
 using namespace metate::cpu;
 
 /// Turns of the loop around that are worth the array.
-static constexpr int64_t leastTurns = 4;
+static constexpr int64_t leastTurnsAround = 4;
 /// Of the inner loop: elements of the array.
 static constexpr int64_t mostElements = 64;
 
@@ -139,7 +139,7 @@ bool cpu::gatherOnce(scf::ForOp loop, const LaneAnalysis &analysis) {
   bool any = false;
   for (auto [around, inner] : pairs) {
     auto outside = KnownTurns::of(around), inside = KnownTurns::of(inner);
-    if (outside && inside && outside->count >= leastTurns && inside->count <= mostElements)
+    if (outside && inside && outside->count >= leastTurnsAround && inside->count <= mostElements)
       any |= Repeated(around, inner, *inside, analysis).run();
   }
   return any;

@@ -17,9 +17,9 @@ using namespace metate;
 using namespace metate::cpu;
 
 /// Of a vector, or of a number.
-static unsigned bytesOf(Type type) {
+static unsigned bytesOfRow(Type type) {
   auto vector = dyn_cast<VectorType>(type);
-  return vector ? unsigned(vector.getNumElements()) * bytesOf(vector.getElementType())
+  return vector ? unsigned(vector.getNumElements()) * bytesOfRow(vector.getElementType())
                 : type.getIntOrFloatBitWidth() / 8;
 }
 
@@ -30,7 +30,7 @@ void Widening::widenArray(memref::AllocaOp array) {
   Type row = wideType(array.getType().getElementType());
   rows[array] = LLVM::AllocaOp::create(atStart, loc, code.pointer(), row,
                                        code.constant(array.getType().getNumElements(), 64),
-                                       /*alignment=*/bytesOf(row));
+                                       /*alignment=*/bytesOfRow(row));
 }
 
 /// Of an index that is one for all lanes a number, else of each lane.
@@ -77,7 +77,7 @@ void Widening::widenLoad(memref::LoadOp load) {
   Type type = load.getType(), row = wideType(type);
   if (analysis.isOwnRow(load.getIndices())) {
     Value place = rowOf(load.getMemRef(), load.getIndices());
-    parts[load.getResult()] = {LLVM::LoadOp::create(builder, where, row, place, bytesOf(row))};
+    parts[load.getResult()] = {LLVM::LoadOp::create(builder, where, row, place, bytesOfRow(row))};
     return;
   }
   Value pointers = elementsOf(load.getMemRef(), load.getIndices());
@@ -86,7 +86,7 @@ void Widening::widenLoad(memref::LoadOp load) {
   auto values = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) -> Value {
     Value number = LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(lane));
     Value pointer = LLVM::ExtractElementOp::create(builder, loc, pointers, number);
-    return LLVM::LoadOp::create(builder, where, type, pointer, bytesOf(type));
+    return LLVM::LoadOp::create(builder, where, type, pointer, bytesOfRow(type));
   });
   parts[load.getResult()] = {vector::FromElementsOp::create(builder, loc, row, values)};
 }
@@ -99,10 +99,10 @@ void Widening::widenStore(memref::StoreOp store) {
   if (analysis.isOwnRow(store.getIndices())) {
     Value place = rowOf(store.getMemRef(), store.getIndices());
     if (isMasked) {
-      Value before = LLVM::LoadOp::create(builder, where, row, place, bytesOf(row));
+      Value before = LLVM::LoadOp::create(builder, where, row, place, bytesOfRow(row));
       value = choose(mask, value, before);
     }
-    LLVM::StoreOp::create(builder, where, value, place, bytesOf(row));
+    LLVM::StoreOp::create(builder, where, value, place, bytesOfRow(row));
     return;
   }
   Value pointers = elementsOf(store.getMemRef(), store.getIndices());
@@ -112,6 +112,6 @@ void Widening::widenStore(memref::StoreOp store) {
     Value number = LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(lane));
     Value pointer = LLVM::ExtractElementOp::create(builder, loc, pointers, number);
     Value one = laneOf(value, lane);
-    LLVM::StoreOp::create(builder, where, one, pointer, bytesOf(one.getType()));
+    LLVM::StoreOp::create(builder, where, one, pointer, bytesOfRow(one.getType()));
   }
 }
