@@ -56,9 +56,9 @@ def test_a_sum_of_vectors_over_a_square_root_is_right():
     np.testing.assert_allclose(acc, (d * ((d * d).sum(axis=2) + 1e-4)[..., None] ** -1.5).sum(axis=1), rtol=1e-3, atol=0.5)
 
 
-def code_of(kernel, folder, fast_math):
+def code_of(kernel, folder, fast_math, **options):
     """The disassembly of a kernel for x86-64-v3."""
-    with mt.Context(fast_math=fast_math):
+    with mt.Context(fast_math=fast_math, **options):
         module = mt.aot.Module(targets=["x86-64-v3"])
         module.add_kernel(kernel)
         module.save(str(folder / "kernel.o"))
@@ -172,7 +172,7 @@ def distances(a: mt.types.ndarray(mt.i32, 2), b: mt.types.ndarray(mt.i32, 2), ou
 
 @pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
 def test_minima_that_turns_wait_for_are_no_branches(tmp_path):
-    code = code_of(distances, tmp_path, fast_math=False)
+    code = code_of(distances, tmp_path, fast_math=False, across_iterations=False)
     body = code.split("<metate_entry_distances_task0>:")[1].split(">:")[0]
     assert body.count("cmov") >= 4, body
 
