@@ -248,3 +248,22 @@ def test_trees_as_template_parameters(rng):
         fill(tree, 3)
         assert tree.x.to_numpy().tolist() == list(range(3, 19))
     assert len(fill.instances()) == 2
+
+
+@pytest.mark.parametrize("level", ["pointer", "bitmasked"])
+def test_an_access_outside_says_nothing_of_one_inside(level):
+    """Both lie in one slot by the axis of the level above, the first one behind the end of the slot's own axis."""
+    builder = ti.types.SNodeTreeBuilder()
+    Tree = getattr(builder, level)(ti.j, 7).dense(ti.i, 3).place(x=ti.f32).build()
+
+    @ti.kernel
+    def run(t: Tree, j: ti.i32, asked: ti.types.ndarray(ti.i32, 1)):
+        for _ in range(1):
+            t.x[3, j] = 2.0
+            asked[0] = ti.is_active(t, [5, j])
+            t.x[0, j] = 1.0
+            asked[1] = ti.is_active(t, [2, j])
+
+    t, asked = Tree.new(), np.full(2, 7, np.int32)
+    run(t, 4, asked)
+    assert t.x[0, 4] == 1 and list(asked) == [0, 1]

@@ -34,13 +34,12 @@ def turns(condition, step, first, end):
     return seen, k
 
 
-def made(form, dtype):
+def made(form, dtype, folder):
     condition, step = FORMS[form]
     change = form.split("; ")[1]
-    name = f"count_{len(made.sources)}"
     text = f"""
 @mt.kernel
-def {name}(first: dtype, last: dtype, seen: array(dtype, 1), behind: array(dtype, 1)):
+def count(first: dtype, last: dtype, seen: array(dtype, 1), behind: array(dtype, 1)):
     for _ in range(1):
         end = mt.max(mt.min(last, 100), -100)  # so far from where it would wrap
         n = 0
@@ -52,22 +51,17 @@ def {name}(first: dtype, last: dtype, seen: array(dtype, 1), behind: array(dtype
         behind[0] = k
         behind[1] = mt.cast(n, dtype)
 """
-    path = made.folder / f"{name}.py"
+    path = folder / "count.py"
     path.write_text(text)
     space = {"mt": mt, "dtype": dtype, "array": array}
     exec(compile(text, path, "exec"), space)
-    made.sources.append(path)
-    return space[name], condition, step
-
-
-made.sources = []
+    return space["count"], condition, step
 
 
 @pytest.mark.parametrize("dtype", [i32, i64], ids=str)
 @pytest.mark.parametrize("form", FORMS)
 def test_bounds_that_the_launch_knows(form, dtype, tmp_path):
-    made.folder = tmp_path
-    kernel, condition, step = made(form, dtype)
+    kernel, condition, step = made(form, dtype, tmp_path)
     numbers = {i32: np.int32, i64: np.int64}[dtype]
     for first, end in itertools.product(BOUNDS, BOUNDS):
         seen, behind = np.full(32, 99, numbers), np.zeros(2, numbers)

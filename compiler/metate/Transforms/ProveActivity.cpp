@@ -106,6 +106,11 @@ bool implies(const CellSet &known, const CellSet &cell) {
   return true;
 }
 
+/// Is one active exactly if the other one is? A cell in the same slot that is outside along another axis never is.
+bool isSame(const CellSet &a, const CellSet &b) {
+  return a.depth == b.depth && implies(a, b) && implies(b, a);
+}
+
 using Facts = SmallVector<Fact, 0>;
 
 struct ProveActivity : metate::impl::ProveActivityBase<ProveActivity> {
@@ -255,7 +260,7 @@ private:
     // Of the very same cell: it could not be activated then, and can not now.
     if (!known)
       known = find(facts, cell, [&](const Fact &fact) {
-        return fact.condition.getDefiningOp<ActivateOp>() && fact.cell.depth == cell.depth &&
+        return fact.condition.getDefiningOp<ActivateOp>() && isSame(fact.cell, cell) &&
                (fact.isStrict == op.getStrict());
       });
     if (known) {
@@ -280,9 +285,8 @@ private:
     if (!op.getEntry()) {
       const Fact *known = find(facts, cell, isCertain);
       if (!known)
-        known = find(facts, cell, [&](const Fact &fact) {
-          return fact.isExact && fact.cell.depth == cell.depth;
-        });
+        known = find(facts, cell,
+                     [&](const Fact &fact) { return fact.isExact && isSame(fact.cell, cell); });
       if (known) {
         ++tests;
         if (auto remark = remarkDone(op, "prove-activity", "activity"))

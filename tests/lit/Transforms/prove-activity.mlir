@@ -173,3 +173,34 @@ metate.kernel @bits_given_up(%m: !m, %x: memref<?xi1>) {
   }
   metate.return
 }
+
+// Of one slot, but outside along an axis that lies in the slot as a whole: that cell is never active, the other one may be.
+// CHECK-LABEL: metate.kernel @outside
+// CHECK: metate.is_active %{{.*}}["a"] [%{{.*}}, %c9]
+// CHECK: metate.is_active %{{.*}}["a"] [%{{.*}}, %c1]
+// CHECK: metate.activate %{{.*}}["a"] [%{{.*}}, %c9]
+// CHECK: metate.activate %{{.*}}["a"] [%{{.*}}, %c1]
+// CHECK-NOT: metate.activate
+// CHECK: metate.return
+!flat = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"j", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @outside(%f: !flat, %x: memref<?xi1>, %i: index) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c9 = arith.constant 9 : index
+  metate.serial {
+    %on = metate.is_active %f["a"][%i, %c9] : !flat
+    memref.store %on, %x[%c1] : memref<?xi1>
+    %off = metate.is_active %f["a"][%i, %c1] : !flat
+    memref.store %off, %x[%c2] : memref<?xi1>
+    %a = metate.activate %f["a"][%i, %c9] : !flat
+    memref.store %a, %x[%c3] : memref<?xi1>
+    %b = metate.activate %f["a"][%i, %c1] : !flat
+    memref.store %b, %x[%c3] : memref<?xi1>
+    %c = metate.activate %f["a"][%i, %c2] : !flat
+    memref.store %c, %x[%c4] : memref<?xi1>
+    metate.yield
+  }
+  metate.return
+}
