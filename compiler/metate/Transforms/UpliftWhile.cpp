@@ -35,48 +35,24 @@ struct CountTest {
     if (!compare || compare->getBlock() != loop.getBeforeBody() ||
         &loop.getBeforeBody()->front() != compare)
       return std::nullopt;
-    Value count = compare.getLhs(), bound = compare.getRhs();
-    arith::CmpIPredicate predicate = compare.getPredicate();
-    auto isCounted = [&](Value value) {
+    using Predicate = arith::CmpIPredicate;
+    Predicate predicate = compare.getPredicate();
+    bool isLess = predicate == Predicate::slt || predicate == Predicate::sle;
+    bool isInclusive = predicate == Predicate::sle || predicate == Predicate::sge;
+    if (!isLess && !isInclusive && predicate != Predicate::sgt)
+      return std::nullopt;
+    auto counterIn = [&](Value value) {
       auto argument = dyn_cast<BlockArgument>(value);
-      return argument && argument.getOwner() == loop.getBeforeBody();
+      return argument && argument.getOwner() == loop.getBeforeBody() ? argument : BlockArgument();
     };
-    if (!isCounted(count)) {
-      std::swap(count, bound);
-      predicate = swapped(predicate);
-    }
-    if (!isCounted(count) || bound.getParentBlock() == loop.getBeforeBody())
+    BlockArgument counter = counterIn(compare.getLhs());
+    bool isBehind = !counter; // it is the right-hand side
+    if (isBehind)
+      counter = counterIn(compare.getRhs());
+    Value bound = isBehind ? compare.getLhs() : compare.getRhs();
+    if (!counter || bound.getParentBlock() == loop.getBeforeBody())
       return std::nullopt;
-    auto counter = cast<BlockArgument>(count);
-    switch (predicate) {
-    case arith::CmpIPredicate::slt:
-      return CountTest{counter, bound, /*falls=*/false, /*isInclusive=*/false};
-    case arith::CmpIPredicate::sle:
-      return CountTest{counter, bound, /*falls=*/false, /*isInclusive=*/true};
-    case arith::CmpIPredicate::sgt:
-      return CountTest{counter, bound, /*falls=*/true, /*isInclusive=*/false};
-    case arith::CmpIPredicate::sge:
-      return CountTest{counter, bound, /*falls=*/true, /*isInclusive=*/true};
-    default:
-      return std::nullopt;
-    }
-  }
-
-private:
-  /// What it is with its operands exchanged.
-  static arith::CmpIPredicate swapped(arith::CmpIPredicate predicate) {
-    switch (predicate) {
-    case arith::CmpIPredicate::slt:
-      return arith::CmpIPredicate::sgt;
-    case arith::CmpIPredicate::sgt:
-      return arith::CmpIPredicate::slt;
-    case arith::CmpIPredicate::sle:
-      return arith::CmpIPredicate::sge;
-    case arith::CmpIPredicate::sge:
-      return arith::CmpIPredicate::sle;
-    default:
-      return predicate;
-    }
+    return CountTest{counter, bound, /*falls=*/isLess == isBehind, isInclusive};
   }
 };
 

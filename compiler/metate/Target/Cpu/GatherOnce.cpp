@@ -85,14 +85,17 @@ private:
     return mapping.lookup(value);
   }
 
+  static Value number(OpBuilder &builder, Location loc, int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+
   /// The element of the inner loop's turn.
   Value element(OpBuilder &builder, Location loc, Value turn) const {
-    auto number = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(builder, loc, value);
-    };
     if (turns.first != 0)
-      turn = arith::SubIOp::create(builder, loc, turn, number(turns.first));
-    return turns.step == 1 ? turn : arith::DivUIOp::create(builder, loc, turn, number(turns.step));
+      turn = arith::SubIOp::create(builder, loc, turn, number(builder, loc, turns.first));
+    if (turns.step != 1)
+      turn = arith::DivUIOp::create(builder, loc, turn, number(builder, loc, turns.step));
+    return turn;
   }
 
   void readBefore(ReadOp read) {
@@ -101,10 +104,9 @@ private:
     auto array =
         memref::AllocaOp::create(builder, loc, MemRefType::get({turns.count}, read.getType()));
     IRMapping mapping;
-    Value lower = cloned(inner.getLowerBound(), builder, mapping),
-          upper = cloned(inner.getUpperBound(), builder, mapping),
-          step = cloned(inner.getStep(), builder, mapping);
-    auto once = scf::ForOp::create(builder, loc, lower, upper, step);
+    auto once = scf::ForOp::create(builder, loc, number(builder, loc, turns.first),
+                                   number(builder, loc, turns.first + turns.count * turns.step),
+                                   number(builder, loc, turns.step));
     builder.setInsertionPointToStart(once.getBody());
     mapping.map(inner.getInductionVar(), once.getInductionVar());
     for (Value operand : read->getOperands())
