@@ -77,6 +77,7 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   passes.addNestedPass<KernelOp>(createExpandPhilox());
   if (options.proveActivity)
     passes.addNestedPass<KernelOp>(createProveActivity());
+  addUnlessDebug(passes, createOwnRows({tuning.ownRowBytes, tuning.usesOfOwnRow}));
   if (options.hoistLeaves) {
     // Activations leave the nest first: staging then sees which trees the nest still changes.
     passes.addNestedPass<KernelOp>(createHoistActivations());

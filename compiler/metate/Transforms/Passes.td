@@ -434,6 +434,17 @@ def ScanMasks : Metate_Pass<"metate-scan-masks", "::metate::KernelOp"> {
     Statistic<"split", "split", "bodies with a copy for full leaves">];
 }
 
+def OwnRows : Metate_Pass<"metate-own-rows", "::metate::KernelOp"> {
+  let summary = "a row of a dense member that an iteration has for itself, and uses many times, is a local array";
+  let description = [{
+    Before: `metate.range (%p) { for %i { for %j { load f["x"][%p, %j] ... store f["x"][%p, %j] } } }`; after: a `memref.alloca` that is filled from the row
+    before the loops, used by them, and stored to the row behind them. Lanes have a row of vectors in its place.
+  }];
+  let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of an iteration's rows, at most: the target's (LayoutTuning), as what follows; 0: no local rows">,
+    Option<"leastUses", "least-uses", "int64_t", /*default=*/"4", "accesses of the row for each that copies it, at least">];
+  let statistics = [Statistic<"made", "made", "rows that became local arrays">];
+}
+
 def PrivateCopies : Metate_Pass<"metate-private-copies", "::metate::KernelOp"> {
   let summary = "what a loop adds to at places that data says gets a copy for each piece of the loop";
   let description = [{

@@ -46,6 +46,9 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   tuning.addsToOrder = isForTests ? 1 : 16;
   tuning.leastAdds = isForTests ? 0 : 1 << 14;
   tuning.leastPlaces = isForTests ? 0 : 1 << 12;
+  // Beyond this a row of lanes leaves the first-level cache; without lanes a row is as good where it is.
+  tuning.ownRowBytes = options.optLevel > 0 && architecture().hasLanes ? 1024 : 0;
+  tuning.usesOfOwnRow = isForTests ? 1 : 4;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
   tuning.rows = options.sanitizer == Sanitizer::None && architecture().hasLanes;
   tuning.ownWrites = options.sanitizer != Sanitizer::Thread;
