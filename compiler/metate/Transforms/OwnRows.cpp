@@ -29,21 +29,43 @@ using namespace metate;
 
 /// Turns of a loop that is not known to have others.
 static constexpr double unknownTurns = 8;
-/// Stores that are looked at, to see that a row is stored everywhere.
-static constexpr int64_t mostStores = 4096;
+/// Accesses that are looked at, to see that a row is touched everywhere.
+static constexpr int64_t mostLookedAt = 4096;
 
-static Type valueTypeOf(Operation *access) {
-  return isa<LoadOp>(access) ? access->getResult(0).getType() : access->getOperand(0).getType();
+/// An access of a number in a dense tree or an array, of a width that lanes have.
+static bool isPlain(Operation *op) {
+  if (!isa<LoadOp, StoreOp, memref::LoadOp, memref::StoreOp>(op))
+    return false;
+  bool isLoad = isa<LoadOp, memref::LoadOp>(op);
+  Type type = isLoad ? op->getResult(0).getType() : op->getOperand(0).getType();
+  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 32)
+    return false;
+  std::optional<CellAccess> cell = CellAccess::of(op);
+  if (!cell)
+    return true;
+  TreePath path = cell->resolve();
+  return cast<CellOpInterface>(op).getCellComponents().empty() && path.lastActivity() < 0 &&
+         path.place.getType() == type;
 }
 
-/// A number of a dense cell that is read or written as it is, of a width that lanes have.
-static bool isPlain(Operation *op) {
-  if (!isa<LoadOp, StoreOp>(op) || !cast<CellOpInterface>(op).getCellComponents().empty())
-    return false;
-  Type type = valueTypeOf(op);
-  std::optional<CellAccess> cell = CellAccess::of(op);
-  return type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 32 && cell &&
-         cell->resolve().lastActivity() < 0 && cell->resolve().place.getType() == type;
+static bool isLoad(Operation *access) { return isa<LoadOp, memref::LoadOp>(access); }
+
+static OperandRange coordinatesOf(Operation *access) {
+  if (std::optional<CellAccess> cell = CellAccess::of(access))
+    return cell->coordinates;
+  if (auto load = dyn_cast<memref::LoadOp>(access))
+    return load.getIndices();
+  return cast<memref::StoreOp>(access).getIndices();
+}
+
+static Value memoryOf(Operation *arrayAccess) {
+  if (auto load = dyn_cast<memref::LoadOp>(arrayAccess))
+    return load.getMemRef();
+  return cast<memref::StoreOp>(arrayAccess).getMemRef();
+}
+
+static Type valueTypeOf(Operation *access) {
+  return isLoad(access) ? access->getResult(0).getType() : access->getOperand(0).getType();
 }
 
 /// How often a loop turns, by what is known of its bounds.
@@ -61,18 +83,32 @@ static double turnsOf(Operation *loop) {
 }
 
 namespace {
-/// The accesses of one member in a parallel loop.
+/// Along one axis: the coordinate that all accesses share, or the row's part of it.
+struct RowAxis {
+  Value shared; ///< of one of the accesses: what `form` says
+  LinearForm form;
+  int64_t first = 0, count = 1;
+  bool isKnown = true; ///< no access leaves that part
+
+  bool isRow() const { return !shared; }
+};
+
+/// The accesses of one member or array in a parallel loop.
 class Row {
 public:
   Row(RangeOp range, Target target) : range(range), target(target) {}
 
   void add(Operation *access) { accesses.push_back(access); }
 
-  /// Is it a row of this iteration alone, of at most so many bytes?
+  /// Is it a row of this iteration alone, of at most so many bytes, that may be read and stored as a whole?
   bool isOwn(int64_t mostBytes) {
-    bool isRead = llvm::any_of(accesses, llvm::IsaPred<LoadOp>),
-         isWritten = llvm::any_of(accesses, llvm::IsaPred<StoreOp>);
-    return isRead && isWritten && findAxes(mostBytes) && isDistinct() && !isSideBySide();
+    if (llvm::all_of(accesses, isLoad) || llvm::none_of(accesses, isLoad) || !findAxes(mostBytes) ||
+        !isDistinct() || isSideBySide())
+      return false;
+    llvm::BitVector stored(cells), touched(cells);
+    findTouched(stored, touched);
+    isStoredFirst = stored.all();
+    return isInside() || touched.all();
   }
 
   /// Accesses by an iteration for each one that copies the row.
@@ -85,10 +121,10 @@ public:
         turns *= turnsOf(around);
       uses += turns;
     }
-    return uses / double(cells * (isStoredFirst() ? 1 : 2));
+    return uses / double(cells * (isStoredFirst ? 1 : 2));
   }
 
-  int64_t bytes() const { return cells * bitsOf(type) / 8; }
+  int64_t bytes() const { return cells * type.getIntOrFloatBitWidth() / 8; }
 
   void makeLocal() {
     Location loc = accesses.front()->getLoc();
@@ -96,7 +132,7 @@ public:
     builder.setInsertionPointToStart(body());
     // What is outside of the row is read from, and stored to, a number behind it.
     array = memref::AllocaOp::create(builder, loc, MemRefType::get({cells + 1}, type));
-    if (!isStoredFirst() && !isMutant(Mutant::OwnRowUnread))
+    if (!isStoredFirst && !isMutant(Mutant::OwnRowUnread))
       copy(builder, loc, /*back=*/false);
     builder.setInsertionPoint(body()->getTerminator());
     copy(builder, loc, /*back=*/true);
@@ -106,49 +142,64 @@ public:
 
 private:
   Block *body() const { return &range->getRegion(0).front(); }
-  static int64_t bitsOf(Type type) { return type.getIntOrFloatBitWidth(); }
-  static OperandRange coordinatesOf(Operation *access) {
-    return CellAccess::of(access)->coordinates;
-  }
+  bool isArray() const { return isa<MemRefType>(target.first.getType()); }
 
   /// Axes along which all accesses have the same coordinate, and those along the row.
   bool findAxes(int64_t mostBytes) {
-    TreePath path = CellAccess::of(accesses.front())->resolve();
     type = valueTypeOf(accesses.front());
-    extents.assign(path.extents.begin(), path.extents.end());
     OperandRange first = coordinatesOf(accesses.front());
-    for (unsigned k = 0; k < path.rank(); ++k) {
-      bool isOne = isOfIteration(first[k]) && llvm::all_of(accesses, [&](Operation *access) {
-                     return isEqualConstantIntOrValue(first[k], coordinatesOf(access)[k]);
-                   });
-      own.push_back(isOne ? first[k] : Value());
-      if (isOne ? !isWithin(first[k], extents[k]) : extents[k] > mostBytes)
+    for (unsigned k = 0; k < first.size() && cells <= mostBytes; ++k) {
+      LinearForm form = LinearForm::of(first[k]);
+      bool isShared =
+          llvm::all_of(form.terms, [&](auto &term) { return isOfIteration(term.first); }) &&
+          llvm::all_of(accesses, [&](Operation *access) {
+            return isZero(LinearForm::of(coordinatesOf(access)[k]).minus(form));
+          });
+      std::optional<RowAxis> axis = isShared ? RowAxis{first[k], form} : rowAxis(k);
+      if (!axis || axis->count > mostBytes)
         return false;
-      cells *= isOne ? 1 : extents[k];
-      if (cells > mostBytes)
-        return false;
+      axes.push_back(*axis);
+      cells *= axis->count;
     }
     return cells > 1 && bytes() <= mostBytes;
   }
 
-  /// The loop's variables, constants, and what is the same for all iterations.
+  static bool isZero(const LinearForm &form) { return form.terms.empty() && form.constant == 0; }
+
+  /// The loop's variables, and what is the same for all iterations.
   bool isOfIteration(Value value) const {
-    return getConstantIntValue(value) ||
-           value.getParentRegion()->isProperAncestor(body()->getParent()) ||
+    return value.getParentRegion()->isProperAncestor(body()->getParent()) ||
            llvm::is_contained(body()->getArguments(), value);
   }
 
-  static bool isWithin(Value value, int64_t extent) {
-    std::optional<IntegerRange> known = IntegerRange::of(value);
-    return known && known->least >= 0 && known->greatest < extent;
+  /// Cells along the axis of a tree; of an array it is not known.
+  std::optional<int64_t> extentOf(unsigned axis) const {
+    if (isArray())
+      return std::nullopt;
+    return CellAccess::of(accesses.front())->resolve().extents[axis];
+  }
+
+  /// What the accesses are at along the axis, where that is known, else all cells of it.
+  std::optional<RowAxis> rowAxis(unsigned k) const {
+    std::optional<int64_t> extent = extentOf(k);
+    std::optional<IntegerRange> all;
+    for (Operation *access : accesses) {
+      std::optional<IntegerRange> one = IntegerRange::of(coordinatesOf(access)[k]);
+      if (!one || one->least < 0 || (extent && one->greatest >= *extent))
+        return extent ? std::optional(RowAxis{Value(), {}, 0, *extent, false}) : std::nullopt;
+      all = all ? IntegerRange{std::min(all->least, one->least),
+                               std::max(all->greatest, one->greatest)}
+                : one;
+    }
+    return RowAxis{Value(), {}, all->least, all->greatest - all->least + 1};
   }
 
   /// Iterations differ in the coordinates that all accesses share: then in all of the row.
   bool isDistinct() const {
     SmallVector<Value> shared;
-    for (Value one : own)
-      if (one)
-        shared.push_back(one);
+    for (const RowAxis &axis : axes)
+      if (!axis.isRow())
+        shared.push_back(axis.shared);
     ValueRange place(shared);
     return !shared.empty() && areOwnPlaces(range, place);
   }
@@ -161,27 +212,38 @@ private:
            });
   }
 
-  /// Does every iteration store all of the row before it reads any of it?
-  bool isStoredFirst() const {
-    llvm::BitVector stored(cells);
-    int64_t left = mostStores;
+  /// Is every place of the row one of the tree, whatever the loop does?
+  bool isInside() const {
+    return llvm::all_of(llvm::enumerate(axes), [&](auto one) {
+      std::optional<int64_t> extent = extentOf(one.index());
+      std::optional<IntegerRange> known =
+          one.value().isRow() ? IntegerRange{} : IntegerRange::of(one.value().shared);
+      return extent && known && known->least >= 0 && known->greatest < *extent;
+    });
+  }
+
+  /// What every iteration touches, and what it stores before it reads any of the row.
+  void findTouched(llvm::BitVector &stored, llvm::BitVector &touched) const {
+    int64_t left = mostLookedAt;
+    bool isRead = false;
     for (Operation &op : *body()) {
       SmallVector<Operation *> inside;
       for (Operation *access : accesses)
         if (op.isAncestor(access))
           inside.push_back(access);
-      if (llvm::any_of(inside, llvm::IsaPred<LoadOp>))
-        break;
-      for (Operation *store : inside)
-        markStored(store, stored, left);
+      isRead |= llvm::any_of(inside, isLoad);
+      for (Operation *access : inside) {
+        mark(access, touched, left);
+        if (!isRead)
+          mark(access, stored, left);
+      }
     }
-    return stored.all();
   }
 
-  /// Marks what a store under no condition stores, in loops whose turns are known.
-  void markStored(Operation *store, llvm::BitVector &stored, int64_t &left) const {
+  /// Marks where an access under no condition is, in loops whose turns are known.
+  void mark(Operation *access, llvm::BitVector &marked, int64_t &left) const {
     SmallVector<scf::ForOp> loops;
-    for (Operation *around = store->getParentOp(); around != range;
+    for (Operation *around = access->getParentOp(); around != range;
          around = around->getParentOp()) {
       auto loop = dyn_cast<scf::ForOp>(around);
       if (!loop || !boundsOf(loop.getInductionVar()) || !getConstantIntValue(loop.getStep()))
@@ -189,37 +251,31 @@ private:
       loops.push_back(loop);
     }
     SmallVector<LinearForm> forms;
-    for (auto [k, coordinate] : llvm::enumerate(coordinatesOf(store)))
-      if (!own[k]) {
-        forms.push_back(LinearForm::of(coordinate));
-        for (auto [value, factor] : forms.back().terms)
-          if (llvm::none_of(loops,
-                            [&](scf::ForOp loop) { return loop.getInductionVar() == value; }))
-            return;
-      }
+    for (auto [axis, coordinate] : llvm::zip(axes, coordinatesOf(access))) {
+      forms.push_back(axis.isRow() ? LinearForm::of(coordinate) : LinearForm());
+      for (auto [value, factor] : forms.back().terms)
+        if (llvm::none_of(loops, [&](scf::ForOp loop) { return loop.getInductionVar() == value; }))
+          return;
+    }
     llvm::SmallDenseMap<Value, int64_t> turn;
-    markTurns(loops, forms, turn, stored, left);
+    markTurns(loops, forms, turn, marked, left);
   }
 
   void markTurns(ArrayRef<scf::ForOp> loops, ArrayRef<LinearForm> forms,
-                 llvm::SmallDenseMap<Value, int64_t> &turn, llvm::BitVector &stored,
+                 llvm::SmallDenseMap<Value, int64_t> &turn, llvm::BitVector &marked,
                  int64_t &left) const {
     if (loops.empty()) {
       --left;
       int64_t cell = 0;
-      unsigned next = 0;
-      for (auto [k, one] : llvm::enumerate(own)) {
-        if (one)
-          continue;
-        const LinearForm &form = forms[next++];
-        int64_t at = form.constant;
+      for (auto [axis, form] : llvm::zip(axes, forms)) {
+        int64_t at = form.constant - axis.first;
         for (auto [value, factor] : form.terms)
           at += factor * turn.lookup(value);
-        if (at < 0 || at >= extents[k])
+        if (at < 0 || at >= axis.count)
           return;
-        cell = cell * extents[k] + at;
+        cell = cell * axis.count + at;
       }
-      stored.set(cell);
+      marked.set(cell);
       return;
     }
     scf::ForOp loop = loops.back();
@@ -227,22 +283,22 @@ private:
     int64_t step = *getConstantIntValue(loop.getStep());
     for (int64_t at = from; at < to && left > 0; at += step) {
       turn[loop.getInductionVar()] = at;
-      markTurns(loops.drop_back(), forms, turn, stored, left);
+      markTurns(loops.drop_back(), forms, turn, marked, left);
     }
   }
 
-  /// The number of a place in the local array; `isKnown`: it is in the row.
-  Value numberOf(OpBuilder &builder, Location loc, ValueRange coordinates, bool isKnown) const {
+  /// The number of a place in the local array; `isInRow`: it is for sure.
+  Value numberOf(OpBuilder &builder, Location loc, ValueRange coordinates, bool isInRow) const {
     IndexBuilder at(builder, loc);
     Value number = at.index(0), isInside;
-    for (auto [k, coordinate] : llvm::enumerate(coordinates)) {
-      if (own[k])
+    for (auto [axis, coordinate] : llvm::zip(axes, coordinates)) {
+      if (!axis.isRow())
         continue;
-      number = at.add(at.multiply(number, extents[k]), coordinate);
-      if (isKnown || isWithin(coordinate, extents[k]) ||
-          LinearForm::of(coordinate).isWithin(extents[k]))
+      Value own = at.add(coordinate, -axis.first);
+      number = at.add(at.multiply(number, axis.count), own);
+      if (isInRow || axis.isKnown)
         continue;
-      Value below = at.compare(arith::CmpIPredicate::ult, coordinate, at.index(extents[k]));
+      Value below = at.compare(arith::CmpIPredicate::ult, own, at.index(axis.count));
       isInside = isInside ? arith::AndIOp::create(builder, loc, isInside, below) : below;
     }
     return isInside ? at.select(isInside, number, at.index(cells)) : number;
@@ -251,43 +307,56 @@ private:
   void copy(OpBuilder &builder, Location loc, bool back) {
     OpBuilder::InsertionGuard guard(builder);
     IndexBuilder at(builder, loc);
-    SmallVector<Value> coordinates(own);
-    for (auto [k, one] : llvm::enumerate(coordinates)) {
-      if (one)
+    SmallVector<Value> coordinates;
+    for (const RowAxis &axis : axes) {
+      if (!axis.isRow()) {
+        coordinates.push_back(axis.form.emit(at));
         continue;
-      auto loop = scf::ForOp::create(builder, loc, at.index(0), at.index(extents[k]), at.index(1));
-      one = loop.getInductionVar();
+      }
+      auto loop = scf::ForOp::create(builder, loc, at.index(axis.first),
+                                     at.index(axis.first + axis.count), at.index(1));
+      coordinates.push_back(loop.getInductionVar());
       builder.setInsertionPointToStart(loop.getBody());
     }
-    Value number = numberOf(builder, loc, coordinates, /*isKnown=*/true);
-    if (back) {
-      Value value = memref::LoadOp::create(builder, loc, array, number);
+    Value number = numberOf(builder, loc, coordinates, /*isInRow=*/true);
+    if (!back)
+      memref::StoreOp::create(builder, loc, loaded(builder, loc, coordinates), array, number);
+    else
+      store(builder, loc, memref::LoadOp::create(builder, loc, array, number), coordinates);
+  }
+
+  Value loaded(OpBuilder &builder, Location loc, ValueRange coordinates) const {
+    if (isArray())
+      return memref::LoadOp::create(builder, loc, target.first, coordinates);
+    return LoadOp::create(builder, loc, type, target.first, target.second, coordinates,
+                          ValueRange());
+  }
+
+  void store(OpBuilder &builder, Location loc, Value value, ValueRange coordinates) const {
+    if (isArray())
+      memref::StoreOp::create(builder, loc, value, target.first, coordinates);
+    else
       StoreOp::create(builder, loc, value, target.first, target.second, coordinates, ValueRange(),
                       /*active=*/true);
-    } else {
-      Value value = LoadOp::create(builder, loc, type, target.first, target.second, coordinates,
-                                   ValueRange());
-      memref::StoreOp::create(builder, loc, value, array, number);
-    }
   }
 
   void replace(Operation *access) {
     OpBuilder builder(access);
     Location loc = access->getLoc();
-    Value number = numberOf(builder, loc, coordinatesOf(access), /*isKnown=*/false);
-    if (auto load = dyn_cast<LoadOp>(access))
-      load.replaceAllUsesWith(memref::LoadOp::create(builder, loc, array, number).getResult());
+    Value number = numberOf(builder, loc, coordinatesOf(access), /*isInRow=*/false);
+    if (isLoad(access))
+      access->replaceAllUsesWith(memref::LoadOp::create(builder, loc, array, number));
     else
-      memref::StoreOp::create(builder, loc, cast<StoreOp>(access).getValue(), array, number);
+      memref::StoreOp::create(builder, loc, access->getOperand(0), array, number);
     access->erase();
   }
 
   RangeOp range;
   Target target;
   SmallVector<Operation *> accesses;
-  SmallVector<Value> own; ///< the shared coordinate along an axis; null along the row
-  SmallVector<int64_t> extents;
+  SmallVector<RowAxis> axes;
   int64_t cells = 1;
+  bool isStoredFirst = false; ///< all of it, before any of it is read
   Type type;
   Value array;
 };
@@ -333,18 +402,22 @@ private:
 
   static void add(Operation *op, RangeOp range, llvm::MapVector<Target, Row> &rows,
                   llvm::DenseSet<Target> &mixed, llvm::DenseSet<Value> &touched) {
-    auto cell = dyn_cast<CellOpInterface>(op);
-    if (cell && cell.namesCell() && !cell.changesActivity()) {
-      Target target{cell.getTree(), cell.getPath()};
-      if (isPlain(op))
-        rows.try_emplace(target, Row(range, target)).first->second.add(op);
-      else
-        mixed.insert(target);
+    if (isa<memref::DimOp>(op))
       return;
+    Target target;
+    if (auto cell = dyn_cast<CellOpInterface>(op); cell && cell.namesCell())
+      target = {cell.getTree(), cell.getPath()};
+    else if (isPlain(op))
+      target = {memoryOf(op), ""};
+    if (!target.first || (!target.second.empty() && cast<CellOpInterface>(op).changesActivity())) {
+      for (Value operand : op->getOperands())
+        if (isa<TreeType, MemRefType>(operand.getType()))
+          touched.insert(operand);
+    } else if (!isPlain(op)) {
+      mixed.insert(target);
+    } else if (!target.first.getDefiningOp<memref::AllocaOp>()) {
+      rows.try_emplace(target, Row(range, target)).first->second.add(op);
     }
-    for (Value operand : op->getOperands())
-      if (isa<TreeType>(operand.getType()))
-        touched.insert(operand);
   }
 };
 } // namespace

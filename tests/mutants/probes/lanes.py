@@ -366,6 +366,27 @@ def gathered_once_first():
     expect(out, want.sum(axis=1, dtype=np.int32))
 
 
+@probe("OwnRowUnread")
+def own_row_unread():
+    x = mt.field(i32, shape=(16, 40))
+
+    @mt.kernel
+    def run():
+        for p in range(16):
+            for _ in range(20):
+                for j in range(40):
+                    x[p, j] += x[p, (j + 1) % 40]
+
+    start = np.arange(640, dtype=np.int32).reshape(16, 40)
+    x.from_numpy(start)
+    run()
+    want = start.copy()
+    for _ in range(20):
+        for j in range(40):
+            want[:, j] += want[:, (j + 1) % 40]
+    expect(x.to_numpy(), want)
+
+
 @probe("ColumnsFromOne")
 def columns_from_one():
     @mt.kernel

@@ -1,0 +1,231 @@
+"""Rows of fields and arrays that stand in for local vectors: each iteration uses its own, which is a local array then."""
+
+import numpy as np
+import pytest
+
+import metate as mt
+
+f32, f64, i32, i64 = mt.f32, mt.f64, mt.i32, mt.i64
+array = mt.types.ndarray
+SIZE = 20
+COUNTS = (2, 16, 37, 100)
+
+
+@pytest.fixture(params=["default", "always"])
+def context(request):
+    """As it is, and with lanes whether they pay or not."""
+    options = {} if request.param == "default" else {"chunk_ns": 0, "threads": 2}
+    with mt.Context(**options):
+        yield request.param
+
+
+def local_rows(kernel, *args):
+    """Names of what the kernel keeps in local arrays."""
+    said = [one.text for one in kernel.report(*args).remarks if one.pass_name == "own-rows"]
+    return sorted(text.split("'")[1] for text in said)
+
+
+def numbers(shape, dtype=np.int32, seed=0):
+    return np.random.default_rng(seed).integers(0, 3, shape).astype(dtype)
+
+
+def distances(a, b):
+    rows = np.tile(np.arange(SIZE + 1), (len(a), 1))
+    for i in range(SIZE):
+        above, rows = rows, np.empty_like(rows)
+        rows[:, 0] = i + 1
+        for j in range(SIZE):
+            rows[:, j + 1] = np.minimum(above[:, j] + (a[:, i] != b[:, j]), np.minimum(above[:, j + 1], rows[:, j]) + 1)
+    return rows
+
+
+@mt.func
+def fill_row(row: mt.template(), p, a: mt.template(), b: mt.template()):
+    for j in range(SIZE + 1):
+        row[p, j] = j
+    for i in range(SIZE):
+        above = row[p, 0]
+        row[p, 0] = i + 1
+        for j in range(SIZE):
+            best = above + (a[p, i] != b[p, j])
+            above = row[p, j + 1]
+            row[p, j + 1] = mt.min(best, mt.min(above, row[p, j]) + 1)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_row_of_a_field(context, count):
+    row, beside = mt.field(i32, shape=(count + 1, SIZE + 3)), mt.field(i32, shape=count)
+    row.fill(-5)
+
+    @mt.kernel
+    def run(a: array(i32, 2), b: array(i32, 2)):
+        for p in beside:
+            fill_row(row, p, a, b)
+            beside[p] = row[p, SIZE]
+
+    a, b = numbers((count, SIZE)), numbers((count, SIZE), seed=1)
+    run(a, b)
+    want = np.full((count + 1, SIZE + 3), -5)
+    want[:count, : SIZE + 1] = distances(a, b)
+    assert np.array_equal(row.to_numpy(), want)
+    assert np.array_equal(beside.to_numpy(), want[:count, SIZE])
+    assert local_rows(run, a, b) == ["row"]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_row_of_an_array(context, count):
+    @mt.kernel
+    def run(row: array(i32, 2), a: array(i32, 2), b: array(i32, 2), out: array(i32, 1)):
+        for p in range(out.shape[0]):
+            fill_row(row, p, a, b)
+            out[p] = row[p, SIZE]
+
+    a, b = numbers((count, SIZE)), numbers((count, SIZE), seed=1)
+    row, out = np.full((count + 1, SIZE + 3), -5, np.int32), np.zeros(count, np.int32)
+    run(row, a, b, out)
+    want = np.full_like(row, -5)
+    want[:count, : SIZE + 1] = distances(a, b)
+    assert np.array_equal(row, want) and np.array_equal(out, want[:count, SIZE])
+    assert local_rows(run, row, a, b, out) == ["row"]
+
+
+def test_one_array_as_two_arguments(context):
+    @mt.kernel
+    def run(row: array(i32, 2), same: array(i32, 2)):
+        for p in range(row.shape[0]):
+            for j in range(8):
+                row[p, j] = j
+            for _ in range(8):
+                for j in range(1, 8):
+                    row[p, j] += row[p, j - 1]
+                    same[p, 0] += 1
+
+    x = np.zeros((20, 8), np.int32)
+    run(x, x)
+    want = np.arange(8)
+    for _ in range(8):
+        for j in range(1, 8):
+            want[j] += want[j - 1]
+            want[0] += 1
+    assert np.array_equal(x, np.tile(want, (20, 1)))
+
+
+@pytest.mark.parametrize("dtype", (f32, f64, i64), ids=str)
+def test_what_was_there_is_read_and_what_is_not_written_stays(context, dtype):
+    count, size = 37, 14
+    m = mt.field(dtype, shape=(2, count, size, 8), offset=(0, -3, 0, 1))
+
+    @mt.kernel
+    def run(turns: i32):
+        for p in range(-3, count - 3):
+            for _ in range(turns):
+                for i in range(1, size):
+                    for j in range(1, 8):
+                        m[1, p, i, j] = m[1, p, i - 1, j] + m[1, p, i, j] * 2
+
+    before = numbers((2, count, size, 8), np.float64, seed=2)
+    m.from_numpy(before.astype(m.to_numpy().dtype))
+    run(20)
+    want = before.astype(m.to_numpy().dtype)
+    for _ in range(20):
+        for i in range(1, size):
+            want[1, :, i, :7] = want[1, :, i - 1, :7] + want[1, :, i, :7] * 2
+    assert np.array_equal(m.to_numpy(), want)
+    assert local_rows(run, 20) == ["m"]
+
+
+def test_a_place_that_data_says(context):
+    count = 50
+    hits = mt.field(i32, shape=(count, 8))
+
+    @mt.kernel
+    def run(keys: array(i32, 2)):
+        for p in range(count):
+            for k in range(64):
+                hits[p, keys[p, k] * 2] += k
+
+    keys = numbers((count, 64), seed=3)
+    hits.fill(7)
+    run(keys)
+    want = np.full((count, 8), 7)
+    for p in range(count):
+        np.add.at(want[p], keys[p] * 2, np.arange(64))
+    assert np.array_equal(hits.to_numpy(), want)
+    assert local_rows(run, keys) == ["hits"]
+
+
+def test_members_beside_one_another(context):
+    """`place(a, b)`: only a's row is used many times; the other member stays where it is."""
+    count = 40
+    a, b = mt.field(f32), mt.field(f32)
+    mt.root.dense(mt.i, count).dense(mt.j, 5).place(a, b)
+
+    @mt.kernel
+    def run():
+        for p in range(count):
+            b[p, 2] = a[p, 1]
+            for _ in range(10):
+                for j in range(5):
+                    a[p, j] = a[p, (j + 1) % 5] + 1.0
+
+    before = numbers((count, 5), np.float32, seed=4)
+    a.from_numpy(before)
+    run()
+    want = before.copy()
+    for _ in range(10):
+        for j in range(5):
+            want[:, j] = want[:, (j + 1) % 5] + 1
+    assert np.array_equal(a.to_numpy(), want)
+    assert np.array_equal(b.to_numpy()[:, 2], before[:, 1])
+    assert local_rows(run) == ["a"]
+
+
+@pytest.mark.parametrize("spelling", ("neighbour", "condition", "contiguous", "atomic"))
+def test_what_stays_in_memory(context, spelling):
+    """Others touch the row, it may lie outside, or lanes have it as it is."""
+    count, size = 32, 8
+    x = mt.field(i32, shape=(count, size)) if spelling != "contiguous" else mt.field(i32, shape=(count, size), order="ji")
+
+    @mt.kernel
+    def neighbour():
+        for p in range(count - 1):
+            for _ in range(8):
+                for j in range(size):
+                    x[p, j] += x[p, j] * 0 + (x[p + 1, j] == -1)
+
+    @mt.kernel
+    def condition(n: i32):
+        for p in range(n):
+            if p < count:
+                for _ in range(8):
+                    for j in range(1, size):
+                        x[p, j] = x[p, j - 1] + x[p, j]
+
+    @mt.kernel
+    def contiguous():
+        for p in range(count):
+            for _ in range(8):
+                for j in range(1, size):
+                    x[p, j] = x[p, j - 1] + x[p, j]
+
+    @mt.kernel
+    def atomic():
+        for p in range(count):
+            for _ in range(8):
+                for j in range(size):
+                    mt.atomic_max(x[p // 2, j], x[p // 2, j] * 0 + p)
+
+    before = numbers((count, size), seed=5)
+    x.from_numpy(before)
+    want = before.copy()
+    kernel, args = locals()[spelling], (count + 40,) if spelling == "condition" else ()
+    kernel(*args)
+    if spelling in ("condition", "contiguous"):
+        for _ in range(8):
+            for j in range(1, size):
+                want[:, j] += want[:, j - 1]
+    elif spelling == "atomic":
+        for p in range(count):
+            want[p // 2] = np.maximum(want[p // 2], p)
+    assert np.array_equal(x.to_numpy(), want)
+    assert local_rows(kernel, *args) == []
