@@ -1,5 +1,5 @@
 // RUN: metate-opt %s --metate-own-rows="most-bytes=1024" | FileCheck %s
-// RUN: metate-opt %s --metate-own-rows="most-bytes=64" | FileCheck %s --check-prefix=SMALL
+// RUN: metate-opt %s --metate-own-rows="most-bytes=60" | FileCheck %s --check-prefix=SMALL
 // SMALL-NOT: memref.alloca
 
 !rows = !metate.tree<#metate.dense<"ij", [100, 24], [#metate.place<"x" : f32>]>>
@@ -9,8 +9,8 @@
 // CHECK: metate.range (%[[P:.*]]) =
 // CHECK:   %[[ROW:.*]] = memref.alloca() : memref<22xf32>
 // CHECK:   scf.for %[[J:.*]] = %c1{{.*}} to %c22
-// CHECK:     %[[OLD:.*]] = metate.load %{{.*}}["x"] [%[[P]], %[[J]]]
 // CHECK:     %[[AT:.*]] = arith.addi %[[J]], %c-1
+// CHECK:     %[[OLD:.*]] = metate.load %{{.*}}["x"] [%[[P]], %[[J]]]
 // CHECK:     memref.store %[[OLD]], %[[ROW]][%[[AT]]]
 // CHECK:   scf.for
 // CHECK:     scf.for
@@ -46,8 +46,9 @@ metate.kernel @sums(%f: !rows) {
 // CHECK-LABEL: metate.kernel @array
 // CHECK: metate.range (%[[P:.*]]) =
 // CHECK-NEXT: %[[ROW:.*]] = memref.alloca() : memref<17xi32>
-// CHECK-NEXT: scf.for
-// CHECK:       memref.store %c7_i32, %[[ROW]]
+// CHECK:   scf.for
+// CHECK-NOT: memref.load
+// CHECK:     memref.store %c7_i32, %[[ROW]]
 // CHECK:   memref.load %[[ROW]]
 // CHECK:   scf.for %[[K:.*]] = %c0{{.*}} to %c16
 // CHECK:     %[[NEW:.*]] = memref.load %[[ROW]]
