@@ -174,3 +174,26 @@ def test_zero_less_a_number_is_no_negative_zero(name, tmp_path):
     np.testing.assert_array_equal(single, -n.astype(np.float32))
     np.testing.assert_array_equal(double, -(n & 1).astype(np.float64))
     assert not np.signbit(single[[0, 4]]).any() and not np.signbit(double[[0, 2, 4]]).any()
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+@pytest.mark.parametrize("dtype", [mt.bf16, mt.f16, mt.f32, mt.f64], ids=str)
+def test_what_kind_of_number_it_is(name, dtype, tmp_path):
+    """LLVM asks for two kinds at once, of numbers of 16 bits too."""
+
+    @mt.kernel
+    def kinds(x: mt.types.ndarray(dtype, 1), out: mt.types.ndarray(mt.i32, 1)):
+        for i in out:
+            out[i] = (x[i] == dtype(0)) | mt.math.isinf(x[i])
+
+    source = mt.aot.Module(name="kinds", targets=["c"]).add_kernel(kinds).save(tmp_path / "kinds.c")
+    assert "metate_classof(" in source.read_text()
+    built = c_code.compile_file(source, tmp_path / "kinds.so", "-O2", "-fPIC", "-shared", compiler=name)
+    width, digits = {mt.bf16: (16, 7), mt.f16: (16, 10), mt.f32: (32, 23), mt.f64: (64, 52)}[dtype]
+    infinity = ((1 << (width - 1 - digits)) - 1) << digits
+    halves = [0, 1, infinity // 2, infinity - 1, infinity, infinity + 1, infinity | 1 << (digits - 1)]
+    bits = np.array([sign << (width - 1) | half for sign in (0, 1) for half in halves], f"u{width // 8}")
+    out = np.full(len(bits), 7, np.int32)
+    pointers = [(ctypes.c_void_p(one.ctypes.data), ctypes.c_int64(len(one))) for one in (bits, out)]
+    assert ctypes.CDLL(str(built)).kinds_kinds(*(part for pair in pointers for part in pair), None, None) == 0
+    np.testing.assert_array_equal(out, [half in (0, infinity) for half in halves] * 2)

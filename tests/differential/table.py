@@ -117,7 +117,7 @@ ELEMENTARY = (
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "log", "log2", "log10",
 )  # fmt: skip
 
-_UNKNOWN = "({1} if mt.i32(1) == 1 else {1})"
+_UNKNOWN = tuple(f"({{{k}}} if mt.i32(1) == 1 else {{{k}}})" for k in range(2))
 
 OPS = (
     Op("+", _infix("+"), arithmetic("add", NUMBERS), NUMBERS, whole=_sum_bound, shapes=_ELEMENTWISE),
@@ -134,9 +134,9 @@ OPS = (
     Op("** 3", ("({0} ** 3)",), known_power(3), ("i32", "i64", "u32", "u64", *FLOATS)),
     Op("** 5", ("({0} ** 5)",), known_power(5), FLOATS),
     Op("** 0", ("({0} ** 0)",), known_power(0), ("i32", "i64", "u32", "u64", *FLOATS)),
-    # An exponent that nobody knows: constants that are multiples of a half stand for products.
-    Op("** float", (f"({{0}} ** {_UNKNOWN})",), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,), typed=(1,)),
-    Op("pow", (f"mt.pow({{0}}, {_UNKNOWN})",), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,), typed=(1,)),
+    # Operands that nobody knows: constant exponents that are multiples of a half stand for products, a constant 2 for exp2.
+    Op("** float", (f"({' ** '.join(_UNKNOWN)})",), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,), typed=(0, 1)),
+    Op("pow", (f"mt.pow({', '.join(_UNKNOWN)})",), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,), typed=(0, 1)),
     Op("** small", ("({0} ** ({1} % 31 - 15))",), small_power, ("f32", "f64"), accuracy="16 ulp", signs=(0,), typed=(1,)),
     Op("** -2", ("({0} ** -2)", "mt.pow({0}, -2.0)"), known_float_power(-2), ("f32", "f64"), accuracy="2 ulp"),
     Op("** 1.5", ("({0} ** 1.5)", "mt.pow({0}, 1.5)"), known_float_power(1.5), ("f32", "f64"), accuracy="2 ulp", signs=(0,)),

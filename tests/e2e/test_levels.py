@@ -448,6 +448,44 @@ def test_deactivating_below_cells_without_an_ambient_slot():
         f.check()
 
 
+BLOCKS = {
+    "bitmasked dense": [("bitmasked", ti.i, 6), ("dense", ti.i, 4)],
+    "bitmasked dense dense": [("bitmasked", ti.i, 6), ("dense", ti.i, 2), ("dense", ti.i, 2)],
+    "pointer bitmasked dense": [("pointer", ti.i, 3), ("bitmasked", ti.i, 2), ("dense", ti.i, 4)],
+    "dense bitmasked dense": [("dense", ti.i, 3), ("bitmasked", ti.i, 2), ("dense", ti.i, 4)],
+    "pointer dense": [("pointer", ti.i, 6), ("dense", ti.i, 4)],
+    "bitmasked": [("bitmasked", ti.i, 24)],
+    "pointer bitmasked": [("pointer", ti.i, 6), ("bitmasked", ti.i, 4)],
+}
+
+
+@pytest.mark.parametrize("levels", BLOCKS.values(), ids=BLOCKS)
+def test_a_loop_visits_what_its_own_iterations_deactivate(levels):
+    """The first cell of a block gives all of it up; the others were active when the loop began."""
+    shape = tree(*levels)
+
+    @ti.kernel
+    def fill(f: shape):
+        for i in range(24):
+            if i // 4 % 3 != 1:
+                f.a[i] = i
+
+    @ti.kernel
+    def drop(f: shape, seen: ti.types.ndarray(ti.i32, 1)):
+        for i in f.a:
+            f.a.deactivate(i)
+            seen[i] += 1
+
+    f, seen = shape.new(), np.zeros(24, np.int32)
+    fill(f)
+    drop(f, seen)
+    np.testing.assert_array_equal(seen, np.arange(24) // 4 % 3 != 1)
+    seen[:] = 0
+    drop(f, seen)
+    assert not seen.any()
+    f.check()
+
+
 def test_debug_takes_negative_coordinates_of_a_hash():
     shape = tree(("hash", ti.i), ("dense", ti.i, 4), background=7)
 

@@ -229,3 +229,27 @@ def test_what_stays_in_memory(context, spelling):
             want[p // 2] = np.maximum(want[p // 2], p)
     assert np.array_equal(x.to_numpy(), want)
     assert local_rows(kernel, *args) == []
+
+
+def test_a_row_that_only_some_iterations_use(context):
+    """What a condition leaves out is neither read nor written, nor copied."""
+    count = 60
+    x = mt.field(i32, shape=(count, 30))
+
+    @mt.kernel
+    def run(keys: array(i32, 1)):
+        for p in range(count):
+            if keys[p] == 1:
+                for _ in range(20):
+                    for j in range(1, 30):
+                        x[p, j] += x[p, j - 1]
+
+    keys, before = numbers(count, seed=6), numbers((count, 30), seed=7)
+    x.from_numpy(before)
+    run(keys)
+    want = before.copy()
+    for _ in range(20):
+        for j in range(1, 30):
+            want[keys == 1, j] += want[keys == 1, j - 1]
+    assert np.array_equal(x.to_numpy(), want)
+    assert local_rows(run, keys) == ["x"]

@@ -280,6 +280,34 @@ def test_normal_numbers(dtype):
     assert ((counts - want) ** 2 / want).sum() < 25
 
 
+def test_a_jump_in_a_branch_that_is_left_out_begins_no_block():
+    """Statements that follow each other share four words, whatever stands in a branch that is decided while compiling."""
+
+    @mt.kernel
+    def plain(x: mt.types.ndarray(dtype=mt.i32, ndim=1)):
+        for i in x:
+            x[i] = mt.random(mt.i32)
+            x[i] ^= mt.random(mt.i32)
+
+    @mt.kernel
+    def branched(x: mt.types.ndarray(dtype=mt.i32, ndim=1)):
+        for i in x:
+            if mt.static(False):
+                if i > 3:
+                    continue
+            else:
+                x[i] = mt.random(mt.i32)
+            x[i] ^= mt.random(mt.i32)
+
+    found = []
+    for kernel in (plain, branched):
+        with context(random_seed=5):
+            x = np.zeros(8, np.int32)
+            kernel(x)
+            found.append(x)
+    assert np.array_equal(*found)
+
+
 def test_pi(rng):
     @mt.kernel
     def inside(n: mt.i32) -> mt.i32:

@@ -176,6 +176,16 @@ private:
     return true;
   }
 
+  /// Do several cells of the walk ask one bit whether they are active? The cells of a slot are visited without a question.
+  static bool shareBits(const TreePath &walked) {
+    int depth = walked.lastActivity();
+    return depth > walked.lastPool() &&
+           llvm::any_of(ArrayRef(walked.levels).drop_front(depth + 1), [](LevelInterface level) {
+             return llvm::any_of(level.getLevelExtents(),
+                                 [](int64_t extent) { return extent > 1; });
+           });
+  }
+
   /// Nothing but the own cell of the loop, or cells below it that the loop does not walk.
   bool keepsWalk(ForEachOp loop, const TreePath &walked, Operation *op, bool deactivates,
                  bool activates) {
@@ -194,7 +204,9 @@ private:
       return true;
     bool isOwn =
         isSameCell(walked, path) && llvm::equal(loop.getBody().getArguments(), change.coordinates);
-    return isOwn && !(isa<DeactivateOp>(op) ? activates : deactivates);
+    if (!isa<DeactivateOp>(op))
+      return isOwn && !deactivates;
+    return isOwn && !activates && !shareBits(walked);
   }
 
   /// The path without its last level.

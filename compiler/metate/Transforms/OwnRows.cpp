@@ -29,6 +29,8 @@ using namespace metate;
 
 /// Turns of a loop that is not known to have others.
 static constexpr double unknownTurns = 8;
+/// How often a condition holds.
+static constexpr double takesSide = 0.5;
 /// Accesses that are looked at, to see that a row is touched everywhere.
 static constexpr int64_t mostLookedAt = 4096;
 
@@ -68,11 +70,11 @@ static Type valueTypeOf(Operation *access) {
   return isLoad(access) ? access->getResult(0).getType() : access->getOperand(0).getType();
 }
 
-/// How often a loop turns, by what is known of its bounds.
-static double turnsOf(Operation *loop) {
-  auto counted = dyn_cast<scf::ForOp>(loop);
+/// How often what stands in a loop or under a condition runs, by what is known of bounds.
+static double turnsOf(Operation *op) {
+  auto counted = dyn_cast<scf::ForOp>(op);
   if (!counted)
-    return isa<scf::WhileOp>(loop) ? unknownTurns : 1;
+    return isa<scf::WhileOp>(op) ? unknownTurns : isa<scf::IfOp>(op) ? takesSide : 1;
   std::optional<int64_t> step = getConstantIntValue(counted.getStep());
   std::optional<IntegerRange> lower = IntegerRange::of(counted.getLowerBound()),
                               upper = IntegerRange::of(counted.getUpperBound());
@@ -105,6 +107,7 @@ public:
     if (llvm::all_of(accesses, isLoad) || llvm::none_of(accesses, isLoad) || !findAxes(mostBytes) ||
         !isDistinct() || isSideBySide())
       return false;
+    block = commonBlock();
     llvm::BitVector stored(cells), touched(cells);
     findTouched(stored, touched);
     isStoredFirst = stored.all();
@@ -116,8 +119,7 @@ public:
     double uses = 0;
     for (Operation *access : accesses) {
       double turns = 1;
-      for (Operation *around = access->getParentOp(); around != range;
-           around = around->getParentOp())
+      for (Operation *around : between(access))
         turns *= turnsOf(around);
       uses += turns;
     }
@@ -129,12 +131,12 @@ public:
   void makeLocal() {
     Location loc = accesses.front()->getLoc();
     OpBuilder builder(range.getContext());
-    builder.setInsertionPointToStart(body());
+    builder.setInsertionPointToStart(block);
     // What is outside of the row is read from, and stored to, a number behind it.
     array = memref::AllocaOp::create(builder, loc, MemRefType::get({cells + 1}, type));
     if (!isStoredFirst && !isMutant(Mutant::OwnRowUnread))
       copy(builder, loc, /*back=*/false);
-    builder.setInsertionPoint(body()->getTerminator());
+    builder.setInsertionPoint(block->getTerminator());
     copy(builder, loc, /*back=*/true);
     for (Operation *access : accesses)
       replace(access);
@@ -142,6 +144,35 @@ public:
 
 private:
   Block *body() const { return &range->getRegion(0).front(); }
+
+  /// What an iteration does with the row, without the conditions that all of it is under.
+  Block *commonBlock() const {
+    Block *common = body();
+    while (true) {
+      Operation *first = common->findAncestorOpInBlock(*accesses.front());
+      auto branch = dyn_cast<scf::IfOp>(first);
+      if (!branch)
+        return common;
+      Region *side = branch.getThenRegion().isAncestor(accesses.front()->getParentRegion())
+                         ? &branch.getThenRegion()
+                         : &branch.getElseRegion();
+      if (!llvm::all_of(accesses, [&](Operation *access) {
+            return side->isAncestor(access->getParentRegion());
+          }))
+        return common;
+      common = &side->front();
+    }
+  }
+
+  /// Loops and conditions that an access stands in, the inner one first.
+  SmallVector<Operation *> between(Operation *access) const {
+    SmallVector<Operation *> found;
+    for (Operation *around = access->getParentOp(); around != block->getParentOp();
+         around = around->getParentOp())
+      found.push_back(around);
+    return found;
+  }
+
   bool isArray() const { return isa<MemRefType>(target.first.getType()); }
 
   /// Axes along which all accesses have the same coordinate, and those along the row.
@@ -226,7 +257,7 @@ private:
   void findTouched(llvm::BitVector &stored, llvm::BitVector &touched) const {
     int64_t left = mostLookedAt;
     bool isRead = false;
-    for (Operation &op : *body()) {
+    for (Operation &op : *block) {
       SmallVector<Operation *> inside;
       for (Operation *access : accesses)
         if (op.isAncestor(access))
@@ -243,8 +274,7 @@ private:
   /// Marks where an access under no condition is, in loops whose turns are known.
   void mark(Operation *access, llvm::BitVector &marked, int64_t &left) const {
     SmallVector<scf::ForOp> loops;
-    for (Operation *around = access->getParentOp(); around != range;
-         around = around->getParentOp()) {
+    for (Operation *around : between(access)) {
       auto loop = dyn_cast<scf::ForOp>(around);
       if (!loop || !boundsOf(loop.getInductionVar()) || !getConstantIntValue(loop.getStep()))
         return;
@@ -265,7 +295,6 @@ private:
                  llvm::SmallDenseMap<Value, int64_t> &turn, llvm::BitVector &marked,
                  int64_t &left) const {
     if (loops.empty()) {
-      --left;
       int64_t cell = 0;
       for (auto [axis, form] : llvm::zip(axes, forms)) {
         int64_t at = form.constant - axis.first;
@@ -281,7 +310,7 @@ private:
     scf::ForOp loop = loops.back();
     auto [from, to] = *boundsOf(loop.getInductionVar());
     int64_t step = *getConstantIntValue(loop.getStep());
-    for (int64_t at = from; at < to && left > 0; at += step) {
+    for (int64_t at = from; at < to && left > 0; at += step, --left) {
       turn[loop.getInductionVar()] = at;
       markTurns(loops.drop_back(), forms, turn, marked, left);
     }
@@ -354,6 +383,7 @@ private:
   RangeOp range;
   Target target;
   SmallVector<Operation *> accesses;
+  Block *block = nullptr; ///< around which the row is copied
   SmallVector<RowAxis> axes;
   int64_t cells = 1;
   bool isStoredFirst = false; ///< all of it, before any of it is read

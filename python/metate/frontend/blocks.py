@@ -30,11 +30,13 @@ class Blocks:
     def block(self, statements):
         """Runs through the statements of a block."""
         for k, statement in enumerate(statements):
+            jumps = self.flags.clearings
             self.statement(statement)
             rest = statements[k + 1 :]
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
                 return
-            flag = self.flags.current() if rest and analysis.may_jump(statement, self.walk.frame.has_returned) else None
+            may_jump = self.flags.clearings > jumps and analysis.may_jump(statement, self.walk.frame.has_returned)
+            flag = self.flags.current() if rest and may_jump else None
             if flag is not None:
                 self.walk.emit(rest[0], self.builder.begin_if, self.walk.emit(rest[0], self.builder.load, flag))
                 self.walk.depth += 1

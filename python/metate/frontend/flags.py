@@ -28,10 +28,15 @@ class FunctionDraws(Exception):
 
 
 class Flags:
-    """Makes, finds and clears flags."""
+    """Makes, finds and clears flags.
+
+    Attributes:
+        clearings: how many jumps the code has so far; one in a branch that is decided while compiling may not be among them.
+    """
 
     def __init__(self, walk: Walk):
         self.walk, self.builder = walk, walk.builder
+        self.clearings = 0
 
     def make(self, node):
         """A flag that is set."""
@@ -48,5 +53,6 @@ class Flags:
 
     def clear(self, flag, node):
         """Clears a flag; None is none."""
+        self.clearings += 1
         if flag is not None:
             self.walk.write(node, flag, self.walk.emit(node, self.builder.boolean, False), "flag")

@@ -229,12 +229,18 @@ std::string FunctionPrinter::numberIntrinsic(IntrinsicInst &call) {
 std::string FunctionPrinter::classOf(IntrinsicInst &call) {
   Value *value = call.getArgOperand(0);
   auto wanted = FPClassTest(cast<ConstantInt>(call.getArgOperand(1))->getZExtValue());
-  std::string kind = value->getType()->isDoubleTy() ? "f64" : "f32";
-  std::string number = file.use("classof", {kind, kind == "f64" ? "u64" : "u32"});
-  if (value->getType()->getScalarSizeInBits() == 16) // subnormal there is not subnormal as a float
+  Type *type = value->getType();
+  unsigned width = type->getScalarSizeInBits();
+  if (type->isVectorTy() || width > 64)
     return "";
-  return "((uint8_t)((" + number + "(" + use(value) + ") & " + std::to_string(unsigned(wanted)) +
-         "u) != 0))";
+  std::string bits = use(value); // of 16 bits they are what C has
+  if (width > 16)
+    bits = file.use("bits", width == 64 ? ArrayRef<std::string>{"f64", "u64"}
+                                        : ArrayRef<std::string>{"f32", "u32"}) +
+           "(" + bits + ")";
+  return "((uint8_t)((" + file.use("classof") + "(" + bits + ", " + std::to_string(width) + "u, " +
+         std::to_string(type->getFPMantissaWidth() - 1) + "u) & " +
+         std::to_string(unsigned(wanted)) + "u) != 0))";
 }
 
 std::string FunctionPrinter::intrinsic(IntrinsicInst &call) {
