@@ -137,6 +137,32 @@ def in_field(inputs, n):
     return made(step, out)
 
 
+@WORK.spelling("a row of a NumPy array, a func of the table")
+def in_array(inputs, n):
+    a, b, out, rows = inputs["a"], inputs["b"], np.zeros(n, np.int32), np.zeros((n, SIZE + 1), np.int32)
+    words = ti.types.ndarray(dtype=ti.i32, ndim=2)
+
+    @ti.func
+    def least(row: ti.template(), p, j, changed):
+        return ti.min(changed, ti.min(row[p, j + 1], row[p, j]) + 1)
+
+    @ti.kernel
+    def step(a: words, b: words, row: words, out: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        for p in range(out.shape[0]):
+            for j in range(SIZE + 1):
+                row[p, j] = j
+            for i in range(SIZE):
+                above = row[p, 0]
+                row[p, 0] = i + 1
+                for j in range(SIZE):
+                    changed = above + ti.cast(a[p, i] != b[p, j], ti.i32)
+                    above = row[p, j + 1]
+                    row[p, j + 1] = least(row, p, j, changed)
+            out[p] = row[p, SIZE]
+
+    return made(lambda: step(a, b, rows, out), out)
+
+
 @WORK.spelling("a local vector, static inner loops")
 def static(inputs, n):
     a, b, out = fields(inputs)

@@ -37,10 +37,10 @@ struct LayoutTuning {
   int64_t addsPerCell = 8;   ///< of a piece, to each number of its copy, at least
   int64_t leastAdds = 0;     ///< of a piece
   int64_t leastPlaces = 0;   ///< that a loop takes of lists and that are counted beforehand
-  int64_t ownRowBytes = 0;   ///< of rows that are an iteration's own and become local arrays, at most
-  int64_t usesOfOwnRow = 4;  ///< for each access that copies such a row, at least
-  bool rows = true;          ///< may rows be read whole?
-  bool ownWrites = true;     ///< may tiles hold cells that other iterations write meanwhile?
+  int64_t ownRowBytes = 0; ///< of rows that are an iteration's own and become local arrays, at most
+  int64_t usesOfOwnRow = 4; ///< for each access that copies such a row, at least
+  bool rows = true;         ///< may rows be read whole?
+  bool ownWrites = true;    ///< may tiles hold cells that other iterations write meanwhile?
 };
 
 /// What a payload asks of its machine: a variant of the descriptor (abi/metate/abi/module.h), as a value.

@@ -124,6 +124,29 @@ bool cpu::gainsAcrossIterations(scf::ForOp loop) {
          gainOf(loop, analysis) >= leastGain;
 }
 
+namespace {
+/// A loop whose lanes read once what a loop around would have them gather again.
+struct GatheredLoop {
+  scf::ForOp loop;
+  SmallVector<Location> reads;
+};
+} // namespace
+
+/// A copy of the loop, before it, that gains by lanes for that reason alone; nullopt: it does not.
+static std::optional<GatheredLoop> gainsGathered(scf::ForOp loop) {
+  OpBuilder builder(loop);
+  GatheredLoop copy{cast<scf::ForOp>(builder.clone(*loop)), {}};
+  LaneAnalysis analysis(*copy.loop.getBody(), copy.loop.getInductionVar());
+  if (analysis.run(/*withBytes=*/false, /*withArrays=*/true))
+    copy.reads = gatherOnce(copy.loop, analysis);
+  LaneAnalysis gathered(*copy.loop.getBody(), copy.loop.getInductionVar());
+  if (!copy.reads.empty() && gathered.run(/*withBytes=*/false, /*withArrays=*/true) &&
+      gainOf(copy.loop, gathered) >= leastGain)
+    return copy;
+  copy.loop.erase();
+  return std::nullopt;
+}
+
 bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, bool always) {
   bool isOfPowers = hasPowers(loop);
   if ((!hasLongLoop(loop) && !isOfPowers) || loop.getNumResults() != 0)
@@ -135,14 +158,28 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
     remarkObstacle(loop, analysis);
     return false;
   }
-  if (gainOf(loop, analysis) < (isOfPowers ? leastGainOfPowers : leastGain) && !always) {
+  bool gains = always || gainOf(loop, analysis) >= (isOfPowers ? leastGainOfPowers : leastGain);
+  SmallVector<Location> gathered;
+  if (gains && !mayAlias) {
+    gathered = gatherOnce(loop, analysis);
+  } else if (!mayAlias && !isOfPowers) {
+    if (std::optional<GatheredLoop> copy = gainsGathered(loop)) {
+      loop.erase();
+      std::tie(loop, gathered) = std::tuple(copy->loop, copy->reads);
+      gains = true;
+    }
+  }
+  if (!gains) {
     remarkDeclined(loop, "across-iterations", "lanes")
         << "iterations do not run their inner loops side by side: by the estimate they would read "
            "and write one by one "
            "more than they gain";
     return false;
   }
-  if (!mayAlias && gatherOnce(loop, analysis)) {
+  if (!gathered.empty()) {
+    for (Location read : gathered)
+      remarkAt(read, Outcome::Done, "across-iterations", "lanes")
+          << "lanes read it once, before the loop around, which would read it again in each turn";
     analysis = LaneAnalysis(*loop.getBody(), loop.getInductionVar());
     [[maybe_unused]] bool isPossible = analysis.run(/*withBytes=*/false, /*withArrays=*/true);
     assert(isPossible && "arrays of the iteration's own keep no lanes from being");

@@ -42,18 +42,22 @@ public:
   Repeated(scf::ForOp around, scf::ForOp inner, KnownTurns turns, const LaneAnalysis &analysis)
       : around(around), inner(inner), turns(turns), analysis(analysis) {}
 
-  bool run() {
+  /// Where the reads were.
+  SmallVector<Location> run() {
     std::optional<llvm::DenseSet<int64_t>> written = writtenScopes(around);
     if (!written)
-      return false;
+      return {};
     SmallVector<ReadOp> reads;
     for (ReadOp read : inner.getBody()->getOps<ReadOp>())
       if (!written->contains(int64_t(read.getScope())) && isGathered(read) &&
           isRepeated(read.getBlock()) && isRepeated(read.getOffset()))
         reads.push_back(read);
-    for (ReadOp read : reads)
+    SmallVector<Location> places;
+    for (ReadOp read : reads) {
+      places.push_back(read.getLoc());
       readBefore(read);
-    return !reads.empty();
+    }
+    return places;
   }
 
 private:
@@ -120,8 +124,6 @@ private:
       turn = inner.getLowerBound();
     read->replaceAllUsesWith(
         memref::LoadOp::create(builder, loc, array, element(builder, loc, turn)));
-    remarkAt(loc, Outcome::Done, "across-iterations", "lanes")
-        << "lanes read it once, before the loop around, which would read it again in each turn";
     read->erase();
   }
 
@@ -131,18 +133,18 @@ private:
 };
 } // namespace
 
-bool cpu::gatherOnce(scf::ForOp loop, const LaneAnalysis &analysis) {
+SmallVector<Location> cpu::gatherOnce(scf::ForOp loop, const LaneAnalysis &analysis) {
   SmallVector<std::pair<scf::ForOp, scf::ForOp>> pairs;
   loop.getBody()->walk([&](scf::ForOp inner) {
     auto around = dyn_cast<scf::ForOp>(inner->getParentOp());
     if (around && around != loop && analysis.isCommon(around))
       pairs.push_back({around, inner});
   });
-  bool any = false;
+  SmallVector<Location> places;
   for (auto [around, inner] : pairs) {
     auto outside = KnownTurns::of(around), inside = KnownTurns::of(inner);
     if (outside && inside && outside->count >= leastTurnsAround && inside->count <= mostElements)
-      any |= Repeated(around, inner, *inside, analysis).run();
+      llvm::append_range(places, Repeated(around, inner, *inside, analysis).run());
   }
-  return any;
+  return places;
 }
