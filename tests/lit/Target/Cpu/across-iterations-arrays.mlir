@@ -145,3 +145,44 @@ metate.kernel @again(%x: memref<?x20xf32>, %out: memref<?xf32>) {
   }
   metate.return
 }
+
+// Whether lanes pay is asked again where reading once leaves little to gather. The row that only its iteration touches is an array of its own.
+// CHECK-LABEL: llvm.func internal @metate_entry_table_task0(
+// CHECK-DAG: llvm.alloca %{{.*}} x vector<16xi32>
+// CHECK-DAG: llvm.alloca %{{.*}} x vector<16xi32>
+// CHECK: llvm.intr.smin({{.*}}) : (vector<16xi32>, vector<16xi32>) -> vector<16xi32>
+// CHECK-LABEL: llvm.func @metate_entry_table(
+metate.kernel @table(%a: memref<?x?xi32>, %b: memref<?x?xi32>, %row: memref<?x?xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c24 = arith.constant 24 : index
+  %c25 = arith.constant 25 : index
+  %one = arith.constant 1 : i32
+  %n = memref.dim %row, %c0 : memref<?x?xi32>
+  metate.range (%p) = (%c0) to (%n) {
+    scf.for %j = %c0 to %c25 step %c1 {
+      %v = arith.index_cast %j : index to i32
+      memref.store %v, %row[%p, %j] : memref<?x?xi32>
+    }
+    scf.for %i = %c0 to %c24 step %c1 {
+      %first = memref.load %row[%p, %c0] : memref<?x?xi32>
+      %letter = memref.load %a[%p, %i] : memref<?x?xi32>
+      %last = scf.for %j = %c0 to %c24 step %c1 iter_args(%above = %first) -> i32 {
+        %other = memref.load %b[%p, %j] : memref<?x?xi32>
+        %differs = arith.cmpi ne, %letter, %other : i32
+        %cost = arith.extui %differs : i1 to i32
+        %changed = arith.addi %above, %cost : i32
+        %next = arith.addi %j, %c1 : index
+        %up = memref.load %row[%p, %next] : memref<?x?xi32>
+        %left = memref.load %row[%p, %j] : memref<?x?xi32>
+        %less = arith.minsi %up, %left : i32
+        %longer = arith.addi %less, %one : i32
+        %best = arith.minsi %changed, %longer : i32
+        memref.store %best, %row[%p, %next] : memref<?x?xi32>
+        scf.yield %up : i32
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}
