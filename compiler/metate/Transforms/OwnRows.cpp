@@ -255,19 +255,21 @@ private:
 
   /// What every iteration touches, and what it stores before it reads any of the row.
   void findTouched(llvm::BitVector &stored, llvm::BitVector &touched) const {
+    SmallVector<std::pair<Operation *, Operation *>> inOrder; // of the block, with what is in it
+    for (Operation *access : accesses)
+      inOrder.push_back({block->findAncestorOpInBlock(*access), access});
+    llvm::stable_sort(inOrder, [](auto &a, auto &b) {
+      return a.first != b.first && a.first->isBeforeInBlock(b.first);
+    });
     int64_t left = mostLookedAt;
-    bool isRead = false;
-    for (Operation &op : *block) {
-      SmallVector<Operation *> inside;
-      for (Operation *access : accesses)
-        if (op.isAncestor(access))
-          inside.push_back(access);
-      isRead |= llvm::any_of(inside, isLoad);
-      for (Operation *access : inside) {
-        mark(access, touched, left);
-        if (!isRead)
-          mark(access, stored, left);
-      }
+    Operation *reader = nullptr; // the first one
+    for (auto [op, access] : inOrder)
+      if (isLoad(access) && !reader)
+        reader = op;
+    for (auto [op, access] : inOrder) {
+      mark(access, touched, left);
+      if (op != reader && op->isBeforeInBlock(reader))
+        mark(access, stored, left);
     }
   }
 
