@@ -134,22 +134,85 @@ def test_what_was_there_is_read_and_what_is_not_written_stays(context, dtype):
     assert local_rows(run, 20) == ["m"]
 
 
+def test_a_triangle(context):
+    """Only what the iteration touches is copied: the rest may be another launch's."""
+    count, size = 37, 9
+    m = mt.field(f64, shape=(count, size, size))
+
+    @mt.kernel
+    def run():
+        for p in range(count):
+            for _ in range(30):
+                for i in range(size):
+                    for j in range(i):
+                        m[p, i, j] = m[p, i - 1, j] * 0.5 + m[p, i, j] if j < i - 1 else m[p, i, j] + 1.0
+
+    before = numbers((count, size, size), np.float64, seed=8)
+    m.from_numpy(before)
+    run()
+    want = before.copy()
+    for _ in range(30):
+        for i in range(size):
+            for j in range(i):
+                want[:, i, j] = want[:, i - 1, j] * 0.5 + want[:, i, j] if j < i - 1 else want[:, i, j] + 1
+    assert np.allclose(m.to_numpy(), want, rtol=1e-12, atol=0)
+    assert local_rows(run) == ["m"]
+    copied = [line for line in run.stages()["layout.native"].splitlines() if "metate.write" in line]
+    assert len(copied) == size * (size - 1) // 2
+
+
+@pytest.mark.parametrize("turns", (0, 1, 17))
+def test_a_number_of_turns_that_the_launch_says(context, turns):
+    """Without a turn nothing is touched."""
+    count = 40
+    row = mt.field(i32, shape=(count, 30))
+
+    @mt.kernel
+    def run(x: array(i32, 2), turns: i32):
+        for p in range(count):
+            for _ in range(turns):
+                for j in range(1, 29):
+                    row[p, j] = row[p, j - 1] + row[p, j]
+        for p in range(x.shape[0]):
+            for j in range(20):
+                x[p, j] = j
+            for _ in range(turns):
+                for j in range(1, 20):
+                    x[p, j] += x[p, j - 1]
+
+    before = numbers((count, 30), seed=9)
+    row.from_numpy(before)
+    x = np.zeros((count, 20), np.int32)
+    run(x, turns)
+    want, want_x = before.copy(), np.tile(np.arange(20, dtype=np.int32), (count, 1))
+    for _ in range(turns):
+        for j in range(1, 29):
+            want[:, j] += want[:, j - 1]
+        for j in range(1, 20):
+            want_x[:, j] += want_x[:, j - 1]
+    assert np.array_equal(row.to_numpy(), want) and np.array_equal(x, want_x)
+    assert local_rows(run, x, turns) == ["row", "x"]
+
+
 def test_a_place_that_data_says(context):
+    """All of the row is touched, and the place is in it whatever data says."""
     count = 50
-    hits = mt.field(i32, shape=(count, 8))
+    hits = mt.field(i32, shape=(count, 16))
 
     @mt.kernel
     def run(keys: array(i32, 2)):
         for p in range(count):
+            for j in range(16):
+                hits[p, j] += j
             for k in range(64):
-                hits[p, keys[p, k] * 2] += k
+                hits[p, keys[p, k] & 15] += k
 
-    keys = numbers((count, 64), seed=3)
+    keys = np.random.default_rng(3).integers(0, 100, (count, 64), np.int32)
     hits.fill(7)
     run(keys)
-    want = np.full((count, 8), 7)
+    want = np.tile(np.arange(16) + 7, (count, 1))
     for p in range(count):
-        np.add.at(want[p], keys[p] * 2, np.arange(64))
+        np.add.at(want[p], keys[p] & 15, np.arange(64))
     assert np.array_equal(hits.to_numpy(), want)
     assert local_rows(run, keys) == ["hits"]
 
@@ -180,9 +243,9 @@ def test_members_beside_one_another(context):
     assert local_rows(run) == ["a"]
 
 
-@pytest.mark.parametrize("spelling", ("neighbour", "condition", "contiguous", "atomic"))
+@pytest.mark.parametrize("spelling", ("neighbour", "condition", "contiguous", "atomic", "data"))
 def test_what_stays_in_memory(context, spelling):
-    """Others touch the row, it may lie outside, or lanes have it as it is."""
+    """Others touch the row, it may lie outside, lanes have it as it is, or some iterations may touch more of it than others."""
     count, size = 32, 8
     x = mt.field(i32, shape=(count, size)) if spelling != "contiguous" else mt.field(i32, shape=(count, size), order="ji")
 
@@ -215,10 +278,17 @@ def test_what_stays_in_memory(context, spelling):
                 for j in range(size):
                     mt.atomic_max(x[p // 2, j], x[p // 2, j] * 0 + p)
 
+    @mt.kernel
+    def data(keys: array(i32, 1)):
+        for p in range(count):
+            for k in range(64):
+                x[p, keys[k]] += 1
+
     before = numbers((count, size), seed=5)
     x.from_numpy(before)
     want = before.copy()
-    kernel, args = locals()[spelling], (count + 40,) if spelling == "condition" else ()
+    keys = numbers(64, seed=3)
+    kernel, args = locals()[spelling], {"condition": (count + 40,), "data": (keys,)}.get(spelling, ())
     kernel(*args)
     if spelling in ("condition", "contiguous"):
         for _ in range(8):
@@ -227,6 +297,8 @@ def test_what_stays_in_memory(context, spelling):
     elif spelling == "atomic":
         for p in range(count):
             want[p // 2] = np.maximum(want[p // 2], p)
+    elif spelling == "data":
+        want += np.bincount(keys, minlength=size)
     assert np.array_equal(x.to_numpy(), want)
     assert local_rows(kernel, *args) == []
 

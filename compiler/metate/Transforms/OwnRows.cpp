@@ -4,6 +4,8 @@
 // a local array, read before and written back behind: nothing else may be in it, its places need no address in a tree, and where iterations become lanes it is
 // a row of vectors (Target/Cpu/WidenedArrays.cpp). What the iteration stores everywhere before it reads is not read before.
 //
+// The array has, and gives back, the numbers that every iteration touches, and nobody touches others: another launch may have what stands beside them.
+//
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
 #include "metate/Level/IndexBuilder.h"
@@ -31,8 +33,10 @@ using namespace metate;
 static constexpr double unknownTurns = 8;
 /// How often a condition holds.
 static constexpr double takesSide = 0.5;
-/// Accesses that are looked at, to see that a row is touched everywhere.
-static constexpr int64_t mostLookedAt = 4096;
+/// Accesses by an iteration that are looked at one by one, to see what it touches.
+static constexpr int64_t mostLookedAt = 1 << 14;
+/// Numbers that are copied one by one, where they are not all of a box.
+static constexpr unsigned mostApart = 64;
 
 /// An access of a number in a dense tree or an array, of a width that lanes have.
 static bool isPlain(Operation *op) {
@@ -85,14 +89,91 @@ static double turnsOf(Operation *op) {
 }
 
 namespace {
-/// Along one axis: the coordinate that all accesses share, or the row's part of it.
+/// Numbers of a box, the last axis fastest.
+using Places = llvm::BitVector;
+
+/// Along one axis: the coordinate that all accesses share, or what of the row they are at.
 struct RowAxis {
   Value shared; ///< of one of the accesses: what `form` says
   LinearForm form;
   int64_t first = 0, count = 1;
-  bool isKnown = true; ///< no access leaves that part
 
   bool isRow() const { return !shared; }
+};
+
+/// The turns of nested loops, as far as their bounds are sums of constants and of variables of loops around them; of a loop with other
+/// bounds one turn is looked at.
+class Turns {
+public:
+  /// `loops`: the outer one first; `places`: what is asked of each turn.
+  Turns(ArrayRef<scf::ForOp> loops, ArrayRef<LinearForm> places) : loops(loops) {
+    llvm::SmallDenseSet<Value> variables;
+    auto isKnown = [&](const LinearForm &form) {
+      return llvm::all_of(form.terms, [&](auto &term) { return variables.contains(term.first); });
+    };
+    for (scf::ForOp loop : loops) {
+      LinearForm lower = LinearForm::of(loop.getLowerBound()),
+                 upper = LinearForm::of(loop.getUpperBound());
+      bounds.emplace_back();
+      if (loop.getUnsignedCmp() || getConstantIntValue(loop.getStep()).value_or(0) <= 0 ||
+          !isKnown(lower) || !isKnown(upper))
+        continue;
+      bounds.back() = {lower, upper};
+      variables.insert(loop.getInductionVar());
+      name(lower);
+      name(upper);
+    }
+    areNumbers = llvm::all_of(places, isKnown);
+    for (const LinearForm &place : places)
+      name(place);
+  }
+
+  /// Is it known what the places are in each turn?
+  bool areKnown() const { return areNumbers; }
+  /// Is it known which turns the loop has?
+  bool isKnown(unsigned loop) const { return bounds[loop].has_value(); }
+
+  int64_t valueOf(const LinearForm &form) const {
+    int64_t sum = form.constant;
+    for (auto [value, factor] : form.terms)
+      sum += factor * turn.lookup(value);
+    return sum;
+  }
+
+  /// Visits at most so many; false if there are more.
+  bool visit(int64_t &left, llvm::function_ref<void()> visitor, size_t depth = 0) {
+    if (--left <= 0)
+      return false;
+    if (depth == loops.size()) {
+      visitor();
+      return true;
+    }
+    if (!bounds[depth])
+      return visit(left, visitor, depth + 1);
+    scf::ForOp loop = loops[depth];
+    Value variable = loop.getInductionVar();
+    int64_t to = valueOf(bounds[depth]->second), step = *getConstantIntValue(loop.getStep());
+    for (int64_t at = valueOf(bounds[depth]->first); at < to; at += step) {
+      turn[variable] = at;
+      if (!visit(left, visitor, depth + 1))
+        return false;
+      if (!named.contains(variable))
+        break; // other turns are the same
+    }
+    return true;
+  }
+
+private:
+  void name(const LinearForm &form) {
+    for (auto [value, factor] : form.terms)
+      named.insert(value);
+  }
+
+  ArrayRef<scf::ForOp> loops;
+  SmallVector<std::optional<std::pair<LinearForm, LinearForm>>> bounds;
+  llvm::SmallDenseSet<Value> named;
+  llvm::SmallDenseMap<Value, int64_t> turn;
+  bool areNumbers;
 };
 
 /// The accesses of one member or array in a parallel loop.
@@ -102,16 +183,14 @@ public:
 
   void add(Operation *access) { accesses.push_back(access); }
 
-  /// Is it a row of this iteration alone, of at most so many bytes, that may be read and stored as a whole?
+  /// Is it a row of this iteration alone, of at most so many bytes, of which it is known what is touched?
   bool isOwn(int64_t mostBytes) {
     if (llvm::all_of(accesses, isLoad) || llvm::none_of(accesses, isLoad) || !findAxes(mostBytes) ||
         !isDistinct() || isSideBySide())
       return false;
     block = commonBlock();
-    llvm::BitVector stored(cells), touched(cells);
-    findTouched(stored, touched);
-    isStoredFirst = stored.all();
-    return isInside() || touched.all();
+    repeated = commonLoop();
+    return findTouched() && (touched.all() || touched.count() <= mostApart);
   }
 
   /// Accesses by an iteration for each one that copies the row.
@@ -123,7 +202,7 @@ public:
         turns *= turnsOf(around);
       uses += turns;
     }
-    return uses / double(cells * (isStoredFirst ? 1 : 2));
+    return uses / double(touched.count() * (isStoredFirst ? 1 : 2));
   }
 
   int64_t bytes() const { return cells * type.getIntOrFloatBitWidth() / 8; }
@@ -132,11 +211,15 @@ public:
     Location loc = accesses.front()->getLoc();
     OpBuilder builder(range.getContext());
     builder.setInsertionPointToStart(block);
-    // What is outside of the row is read from, and stored to, a number behind it.
-    array = memref::AllocaOp::create(builder, loc, MemRefType::get({cells + 1}, type));
+    array = memref::AllocaOp::create(builder, loc, MemRefType::get({cells}, type));
+    if (repeated)
+      builder.setInsertionPoint(repeated);
     if (!isStoredFirst && !isMutant(Mutant::OwnRowUnread))
       copy(builder, loc, /*back=*/false);
-    builder.setInsertionPoint(block->getTerminator());
+    if (repeated)
+      builder.setInsertionPointAfter(repeated);
+    else
+      builder.setInsertionPoint(block->getTerminator());
     copy(builder, loc, /*back=*/true);
     for (Operation *access : accesses)
       replace(access);
@@ -144,24 +227,30 @@ public:
 
 private:
   Block *body() const { return &range->getRegion(0).front(); }
+  bool isArray() const { return isa<MemRefType>(target.first.getType()); }
 
   /// What an iteration does with the row, without the conditions that all of it is under.
   Block *commonBlock() const {
     Block *common = body();
-    while (true) {
-      Operation *first = common->findAncestorOpInBlock(*accesses.front());
-      auto branch = dyn_cast<scf::IfOp>(first);
-      if (!branch)
-        return common;
-      Region *side = branch.getThenRegion().isAncestor(accesses.front()->getParentRegion())
-                         ? &branch.getThenRegion()
-                         : &branch.getElseRegion();
+    while (auto branch = dyn_cast<scf::IfOp>(common->findAncestorOpInBlock(*accesses.front()))) {
+      Region *side = accesses.front()->getParentRegion();
+      side = branch.getThenRegion().isAncestor(side) ? &branch.getThenRegion()
+                                                     : &branch.getElseRegion();
       if (!llvm::all_of(accesses, [&](Operation *access) {
             return side->isAncestor(access->getParentRegion());
           }))
-        return common;
+        break;
       common = &side->front();
     }
+    return common;
+  }
+
+  /// The loop that all accesses are in, if it is not known how many turns it has: if it has any, it may as well have one.
+  scf::ForOp commonLoop() const {
+    auto loop = dyn_cast<scf::ForOp>(block->findAncestorOpInBlock(*accesses.front()));
+    bool isIt = loop && !boundsOf(loop.getInductionVar()) && !loop.getUnsignedCmp() &&
+                llvm::all_of(accesses, [&](Operation *access) { return loop->isAncestor(access); });
+    return isIt ? loop : scf::ForOp();
   }
 
   /// Loops and conditions that an access stands in, the inner one first.
@@ -173,13 +262,11 @@ private:
     return found;
   }
 
-  bool isArray() const { return isa<MemRefType>(target.first.getType()); }
-
   /// Axes along which all accesses have the same coordinate, and those along the row.
   bool findAxes(int64_t mostBytes) {
     type = valueTypeOf(accesses.front());
     OperandRange first = coordinatesOf(accesses.front());
-    for (unsigned k = 0; k < first.size() && cells <= mostBytes; ++k) {
+    for (unsigned k = 0; k < first.size(); ++k) {
       LinearForm form = LinearForm::of(first[k]);
       bool isShared =
           llvm::all_of(form.terms, [&](auto &term) { return isOfIteration(term.first); }) &&
@@ -191,8 +278,10 @@ private:
         return false;
       axes.push_back(*axis);
       cells *= axis->count;
+      if (bytes() > mostBytes)
+        return false;
     }
-    return cells > 1 && bytes() <= mostBytes;
+    return cells > 1;
   }
 
   static bool isZero(const LinearForm &form) { return form.terms.empty() && form.constant == 0; }
@@ -203,21 +292,13 @@ private:
            llvm::is_contained(body()->getArguments(), value);
   }
 
-  /// Cells along the axis of a tree; of an array it is not known.
-  std::optional<int64_t> extentOf(unsigned axis) const {
-    if (isArray())
-      return std::nullopt;
-    return CellAccess::of(accesses.front())->resolve().extents[axis];
-  }
-
-  /// What the accesses are at along the axis, where that is known, else all cells of it.
+  /// What the accesses are at along the axis, where that is known.
   std::optional<RowAxis> rowAxis(unsigned k) const {
-    std::optional<int64_t> extent = extentOf(k);
     std::optional<IntegerRange> all;
     for (Operation *access : accesses) {
       std::optional<IntegerRange> one = IntegerRange::of(coordinatesOf(access)[k]);
-      if (!one || one->least < 0 || (extent && one->greatest >= *extent))
-        return extent ? std::optional(RowAxis{Value(), {}, 0, *extent, false}) : std::nullopt;
+      if (!one)
+        return std::nullopt;
       all = all ? IntegerRange{std::min(all->least, one->least),
                                std::max(all->greatest, one->greatest)}
                 : one;
@@ -243,102 +324,113 @@ private:
            });
   }
 
-  /// Is every place of the row one of the tree, whatever the loop does?
-  bool isInside() const {
-    return llvm::all_of(llvm::enumerate(axes), [&](auto one) {
-      std::optional<int64_t> extent = extentOf(one.index());
-      std::optional<IntegerRange> known =
-          one.value().isRow() ? IntegerRange{} : IntegerRange::of(one.value().shared);
-      return extent && known && known->least >= 0 && known->greatest < *extent;
-    });
-  }
-
-  /// What every iteration touches, and what it stores before it reads any of the row.
-  void findTouched(llvm::BitVector &stored, llvm::BitVector &touched) const {
+  /// What every iteration touches; false if that is not known, or some may touch more.
+  bool findTouched() {
     SmallVector<std::pair<Operation *, Operation *>> inOrder; // of the block, with what is in it
     for (Operation *access : accesses)
       inOrder.push_back({block->findAncestorOpInBlock(*access), access});
     llvm::stable_sort(inOrder, [](auto &a, auto &b) {
       return a.first != b.first && a.first->isBeforeInBlock(b.first);
     });
-    int64_t left = mostLookedAt;
     Operation *reader = nullptr; // the first one
     for (auto [op, access] : inOrder)
       if (isLoad(access) && !reader)
         reader = op;
+    Places stored(cells), perhaps(cells);
+    touched = Places(cells);
+    int64_t left = mostLookedAt;
     for (auto [op, access] : inOrder) {
-      mark(access, touched, left);
-      if (op != reader && op->isBeforeInBlock(reader))
-        mark(access, stored, left);
+      bool isCertain = true;
+      std::optional<Places> places = placesOf(access, left, isCertain);
+      if (!places)
+        return false;
+      if (isCertain && op != reader && op->isBeforeInBlock(reader))
+        stored |= *places;
+      (isCertain ? touched : perhaps) |= *places;
     }
+    isStoredFirst = !touched.test(stored);
+    return touched.any() && !perhaps.test(touched);
   }
 
-  /// Marks where an access under no condition is, in loops whose turns are known.
-  void mark(Operation *access, llvm::BitVector &marked, int64_t &left) const {
-    SmallVector<scf::ForOp> loops;
-    for (Operation *around : between(access)) {
-      auto loop = dyn_cast<scf::ForOp>(around);
-      if (!loop || !boundsOf(loop.getInductionVar()) || !getConstantIntValue(loop.getStep()))
-        return;
-      loops.push_back(loop);
+  /// Where an access may be by the ranges of its coordinates.
+  Places boxOf(Operation *access) const {
+    Places places(cells, true);
+    int64_t apart = 1; // neighbours along the axis
+    for (auto [axis, coordinate] : llvm::reverse(llvm::zip(axes, coordinatesOf(access)))) {
+      if (axis.isRow()) {
+        IntegerRange known = *IntegerRange::of(coordinate);
+        for (int64_t cell = 0; cell < cells; ++cell) {
+          int64_t at = axis.first + cell / apart % axis.count;
+          if (at < known.least || at > known.greatest)
+            places.reset(unsigned(cell));
+        }
+      }
+      apart *= axis.count;
+    }
+    return places;
+  }
+
+  /// Where an access is in all turns of the loops that it stands in, whatever conditions say; nullopt: it is not known. Not certain: it may
+  /// be there in no turn.
+  std::optional<Places> placesOf(Operation *access, int64_t &left, bool &isCertain) const {
+    SmallVector<scf::ForOp> loops; // the outer one first
+    for (Operation *around : llvm::reverse(between(access))) {
+      if (auto loop = dyn_cast<scf::ForOp>(around))
+        loops.push_back(loop);
+      else
+        isCertain = false;
     }
     SmallVector<LinearForm> forms;
-    for (auto [axis, coordinate] : llvm::zip(axes, coordinatesOf(access))) {
+    for (auto [axis, coordinate] : llvm::zip(axes, coordinatesOf(access)))
       forms.push_back(axis.isRow() ? LinearForm::of(coordinate) : LinearForm());
-      for (auto [value, factor] : forms.back().terms)
-        if (llvm::none_of(loops, [&](scf::ForOp loop) { return loop.getInductionVar() == value; }))
-          return;
+    Turns turns(loops, forms);
+    if (!turns.areKnown()) {
+      isCertain = false;
+      return boxOf(access);
     }
-    llvm::SmallDenseMap<Value, int64_t> turn;
-    markTurns(loops, forms, turn, marked, left);
-  }
-
-  void markTurns(ArrayRef<scf::ForOp> loops, ArrayRef<LinearForm> forms,
-                 llvm::SmallDenseMap<Value, int64_t> &turn, llvm::BitVector &marked,
-                 int64_t &left) const {
-    if (loops.empty()) {
+    for (auto [k, loop] : llvm::enumerate(loops))
+      isCertain &= loop == repeated || turns.isKnown(k);
+    Places places(cells);
+    bool isInBox = true;
+    bool isAll = turns.visit(left, [&] {
       int64_t cell = 0;
       for (auto [axis, form] : llvm::zip(axes, forms)) {
-        int64_t at = form.constant - axis.first;
-        for (auto [value, factor] : form.terms)
-          at += factor * turn.lookup(value);
-        if (at < 0 || at >= axis.count)
-          return;
+        int64_t at = axis.isRow() ? turns.valueOf(form) - axis.first : 0;
+        isInBox &= at >= 0 && at < axis.count;
         cell = cell * axis.count + at;
       }
-      marked.set(cell);
-      return;
-    }
-    scf::ForOp loop = loops.back();
-    auto [from, to] = *boundsOf(loop.getInductionVar());
-    int64_t step = *getConstantIntValue(loop.getStep());
-    for (int64_t at = from; at < to && left > 0; at += step, --left) {
-      turn[loop.getInductionVar()] = at;
-      markTurns(loops.drop_back(), forms, turn, marked, left);
-    }
+      if (isInBox)
+        places.set(unsigned(cell));
+    });
+    return isAll && isInBox ? std::optional(std::move(places)) : std::nullopt;
   }
 
-  /// The number of a place in the local array; `isInRow`: it is for sure.
-  Value numberOf(OpBuilder &builder, Location loc, ValueRange coordinates, bool isInRow) const {
+  /// The number of a place in the local array.
+  Value numberOf(OpBuilder &builder, Location loc, ValueRange coordinates) const {
     IndexBuilder at(builder, loc);
-    Value number = at.index(0), isInside;
-    for (auto [axis, coordinate] : llvm::zip(axes, coordinates)) {
-      if (!axis.isRow())
-        continue;
-      Value own = at.add(coordinate, -axis.first);
-      number = at.add(at.multiply(number, axis.count), own);
-      if (isInRow || axis.isKnown)
-        continue;
-      Value below = at.compare(arith::CmpIPredicate::ult, own, at.index(axis.count));
-      isInside = isInside ? arith::AndIOp::create(builder, loc, isInside, below) : below;
-    }
-    return isInside ? at.select(isInside, number, at.index(cells)) : number;
+    Value number = at.index(0);
+    for (auto [axis, coordinate] : llvm::zip(axes, coordinates))
+      if (axis.isRow())
+        number = at.add(at.multiply(number, axis.count), at.add(coordinate, -axis.first));
+    return number;
   }
 
+  /// Fills the array, or gives back what is in it, where the loop that all accesses are in has a turn.
   void copy(OpBuilder &builder, Location loc, bool back) {
     OpBuilder::InsertionGuard guard(builder);
     IndexBuilder at(builder, loc);
+    if (repeated) {
+      Value runs =
+          at.compare(arith::CmpIPredicate::slt, repeated.getLowerBound(), repeated.getUpperBound());
+      auto branch = scf::IfOp::create(builder, loc, runs, /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
     SmallVector<Value> coordinates;
+    if (!touched.all()) {
+      for (unsigned cell : touched.set_bits())
+        copyOne(builder, loc, coordinatesAt(at, cell), back);
+      return;
+    }
     for (const RowAxis &axis : axes) {
       if (!axis.isRow()) {
         coordinates.push_back(axis.form.emit(at));
@@ -349,7 +441,20 @@ private:
       coordinates.push_back(loop.getInductionVar());
       builder.setInsertionPointToStart(loop.getBody());
     }
-    Value number = numberOf(builder, loc, coordinates, /*isInRow=*/true);
+    copyOne(builder, loc, coordinates, back);
+  }
+
+  SmallVector<Value> coordinatesAt(IndexBuilder &at, int64_t cell) const {
+    SmallVector<Value> coordinates(axes.size());
+    for (auto [coordinate, axis] : llvm::reverse(llvm::zip(coordinates, axes))) {
+      coordinate = axis.isRow() ? at.index(axis.first + cell % axis.count) : axis.form.emit(at);
+      cell /= axis.count;
+    }
+    return coordinates;
+  }
+
+  void copyOne(OpBuilder &builder, Location loc, ValueRange coordinates, bool back) const {
+    Value number = numberOf(builder, loc, coordinates);
     if (!back)
       memref::StoreOp::create(builder, loc, loaded(builder, loc, coordinates), array, number);
     else
@@ -374,7 +479,7 @@ private:
   void replace(Operation *access) {
     OpBuilder builder(access);
     Location loc = access->getLoc();
-    Value number = numberOf(builder, loc, coordinatesOf(access), /*isInRow=*/false);
+    Value number = numberOf(builder, loc, coordinatesOf(access));
     if (isLoad(access))
       access->replaceAllUsesWith(memref::LoadOp::create(builder, loc, array, number));
     else
@@ -385,9 +490,11 @@ private:
   RangeOp range;
   Target target;
   SmallVector<Operation *> accesses;
-  Block *block = nullptr; ///< around which the row is copied
+  Block *block = nullptr; ///< in which the row is copied
+  scf::ForOp repeated;    ///< around which it is, if not around all of the block
   SmallVector<RowAxis> axes;
   int64_t cells = 1;
+  Places touched;
   bool isStoredFirst = false; ///< all of it, before any of it is read
   Type type;
   Value array;

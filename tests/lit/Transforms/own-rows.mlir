@@ -1,13 +1,14 @@
 // RUN: metate-opt %s --metate-own-rows="most-bytes=1024" | FileCheck %s
-// RUN: metate-opt %s --metate-own-rows="most-bytes=60" | FileCheck %s --check-prefix=SMALL
+// RUN: metate-opt %s --metate-own-rows="most-bytes=30" | FileCheck %s --check-prefix=SMALL
 // SMALL-NOT: memref.alloca
 
+!squares = !metate.tree<#metate.dense<"ijk", [100, 8, 8], [#metate.place<"x" : f32>]>>
 !rows = !metate.tree<#metate.dense<"ij", [100, 24], [#metate.place<"x" : f32>]>>
 
 // The part of the row that the loops are at is read before and written back behind.
 // CHECK-LABEL: metate.kernel @sums
 // CHECK: metate.range (%[[P:.*]]) =
-// CHECK:   %[[ROW:.*]] = memref.alloca() : memref<22xf32>
+// CHECK:   %[[ROW:.*]] = memref.alloca() : memref<21xf32>
 // CHECK:   scf.for %[[J:.*]] = %c1{{.*}} to %c22
 // CHECK:     %[[AT:.*]] = arith.addi %[[J]], %c-1
 // CHECK:     %[[OLD:.*]] = metate.load %{{.*}}["x"] [%[[P]], %[[J]]]
@@ -45,7 +46,7 @@ metate.kernel @sums(%f: !rows) {
 // Of an array extents are not known: all that the iteration stores is there. It stores it before it reads.
 // CHECK-LABEL: metate.kernel @array
 // CHECK: metate.range (%[[P:.*]]) =
-// CHECK-NEXT: %[[ROW:.*]] = memref.alloca() : memref<17xi32>
+// CHECK-NEXT: %[[ROW:.*]] = memref.alloca() : memref<16xi32>
 // CHECK:   scf.for
 // CHECK-NOT: memref.load
 // CHECK:     memref.store %c7_i32, %[[ROW]]
@@ -75,30 +76,41 @@ metate.kernel @array(%x: memref<?x?xi32>, %n: index) {
   metate.return
 }
 
-// A place that data says may be outside, where it is nobody's.
-// CHECK-LABEL: metate.kernel @asked
-// CHECK: memref.alloca() : memref<25xf32>
-// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %c24
-// CHECK: arith.select %[[INSIDE]], %{{.*}}, %c24
-metate.kernel @asked(%f: !rows, %keys: memref<?xi32>) {
+// Where the loop has no turn nothing is touched. The lower triangle is copied number by number.
+// CHECK-LABEL: metate.kernel @triangle
+// CHECK: memref.alloca() : memref<9xf32>
+// CHECK: %[[RUNS:.*]] = arith.cmpi sgt, %arg1, %c0
+// CHECK-NEXT: scf.if %[[RUNS]] {
+// CHECK-COUNT-6: metate.load
+// CHECK-NOT: metate.load
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK-COUNT-6: metate.store
+// CHECK-NOT: metate.store
+// CHECK: metate.return
+metate.kernel @triangle(%f: !squares, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
   %c100 = arith.constant 100 : index
-  %c500 = arith.constant 500 : index
   metate.range (%p) = (%c0) to (%c100) {
-    scf.for %t = %c0 to %c500 step %c1 {
-      %key = memref.load %keys[%t] : memref<?xi32>
-      %j = arith.index_cast %key : i32 to index
-      %a = metate.load %f["x"] [%p, %j] : !rows -> f32
-      %sum = arith.addf %a, %a : f32
-      metate.store %sum, %f["x"] [%p, %j] active : f32, !rows
+    scf.for %t = %c0 to %n step %c1 {
+      scf.for %i = %c0 to %c3 step %c1 {
+        %end = arith.addi %i, %c1 : index
+        scf.for %j = %c0 to %end step %c1 {
+          %a = metate.load %f["x"] [%p, %i, %j] : !squares -> f32
+          %b = metate.load %f["x"] [%p, %i, %c0] : !squares -> f32
+          %sum = arith.addf %a, %b : f32
+          metate.store %sum, %f["x"] [%p, %i, %j] active : f32, !squares
+        }
+      }
     }
     metate.yield
   }
   metate.return
 }
 
-// Not: another iteration reads it, the row may be outside of the array, few accesses, a message in between.
+// Not: another iteration reads it, some iterations may touch more than others, few accesses.
 // CHECK-LABEL: metate.kernel @neighbour
 // CHECK-NOT: memref.alloca
 metate.kernel @neighbour(%f: !rows) {
@@ -123,17 +135,20 @@ metate.kernel @neighbour(%f: !rows) {
 
 // CHECK-LABEL: metate.kernel @some
 // CHECK-NOT: memref.alloca
-metate.kernel @some(%x: memref<?x?xi32>, %n: index, %m: index) {
+metate.kernel @some(%x: memref<?x?xi32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c10 = arith.constant 10 : index
   %c16 = arith.constant 16 : index
   metate.range (%p) = (%c0) to (%n) {
-    scf.for %t = %c0 to %m step %c1 {
+    scf.for %t = %c0 to %c10 step %c1 {
       scf.for %j = %c0 to %c16 step %c1 {
         %a = memref.load %x[%p, %j] : memref<?x?xi32>
-        %sum = arith.addi %a, %a : i32
-        memref.store %sum, %x[%p, %j] : memref<?x?xi32>
+        %is = arith.cmpi eq, %a, %a : i32
+        scf.if %is {
+          %next = arith.addi %j, %c1 : index
+          memref.store %a, %x[%p, %next] : memref<?x?xi32>
+        }
       }
     }
     metate.yield
