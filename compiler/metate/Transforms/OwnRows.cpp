@@ -190,7 +190,7 @@ public:
       return false;
     block = commonBlock();
     repeated = commonLoop();
-    return findTouched() && (touched.all() || touched.count() <= mostApart);
+    return findTouched() && isCopied(touched);
   }
 
   /// Accesses by an iteration for each one that copies the row.
@@ -202,7 +202,7 @@ public:
         turns *= turnsOf(around);
       uses += turns;
     }
-    return uses / double(touched.count() * (isStoredFirst ? 1 : 2));
+    return uses / double((isStoredFirst ? 0 : touched.count()) + givenBack().count());
   }
 
   int64_t bytes() const { return cells * type.getIntOrFloatBitWidth() / 8; }
@@ -215,12 +215,12 @@ public:
     if (repeated)
       builder.setInsertionPoint(repeated);
     if (!isStoredFirst && !isMutant(Mutant::OwnRowUnread))
-      copy(builder, loc, /*back=*/false);
+      copy(builder, loc, touched, /*back=*/false);
     if (repeated)
       builder.setInsertionPointAfter(repeated);
     else
       builder.setInsertionPoint(block->getTerminator());
-    copy(builder, loc, /*back=*/true);
+    copy(builder, loc, givenBack(), /*back=*/true);
     for (Operation *access : accesses)
       replace(access);
   }
@@ -337,7 +337,7 @@ private:
       if (isLoad(access) && !reader)
         reader = op;
     Places stored(cells), perhaps(cells);
-    touched = Places(cells);
+    touched = written = Places(cells);
     int64_t left = mostLookedAt;
     for (auto [op, access] : inOrder) {
       bool isCertain = true;
@@ -347,6 +347,8 @@ private:
       if (isCertain && op != reader && op->isBeforeInBlock(reader))
         stored |= *places;
       (isCertain ? touched : perhaps) |= *places;
+      if (!isLoad(access))
+        written |= *places;
     }
     isStoredFirst = !touched.test(stored);
     return touched.any() && !perhaps.test(touched);
@@ -415,8 +417,35 @@ private:
     return number;
   }
 
+  /// A box, or a few.
+  bool isCopied(const Places &places) const { return isBox(places) || places.count() <= mostApart; }
+
+  /// What is stored, and what is only read where that is no box.
+  const Places &givenBack() const { return isCopied(written) ? written : touched; }
+
+  /// The first of some places along each axis, and how far the last one is from it.
+  SmallVector<std::pair<int64_t, int64_t>> boxAround(const Places &places) const {
+    SmallVector<std::pair<int64_t, int64_t>> box(axes.size(), {INT64_MAX, INT64_MIN});
+    for (unsigned place : places.set_bits()) {
+      int64_t rest = place;
+      for (auto [bounds, axis] : llvm::reverse(llvm::zip(box, axes))) {
+        int64_t at = rest % axis.count;
+        bounds = {std::min(bounds.first, at), std::max(bounds.second, at)};
+        rest /= axis.count;
+      }
+    }
+    return box;
+  }
+
+  bool isBox(const Places &places) const {
+    int64_t size = 1;
+    for (auto [first, last] : boxAround(places))
+      size *= last - first + 1;
+    return size == int64_t(places.count());
+  }
+
   /// Fills the array, or gives back what is in it, where the loop that all accesses are in has a turn.
-  void copy(OpBuilder &builder, Location loc, bool back) {
+  void copy(OpBuilder &builder, Location loc, const Places &places, bool back) {
     OpBuilder::InsertionGuard guard(builder);
     IndexBuilder at(builder, loc);
     if (repeated) {
@@ -425,19 +454,19 @@ private:
       auto branch = scf::IfOp::create(builder, loc, runs, /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
     }
-    SmallVector<Value> coordinates;
-    if (!touched.all()) {
-      for (unsigned cell : touched.set_bits())
-        copyOne(builder, loc, coordinatesAt(at, cell), back);
+    if (!isBox(places)) {
+      for (unsigned place : places.set_bits())
+        copyOne(builder, loc, coordinatesAt(at, place), back);
       return;
     }
-    for (const RowAxis &axis : axes) {
+    SmallVector<Value> coordinates;
+    for (auto [axis, bounds] : llvm::zip(axes, boxAround(places))) {
       if (!axis.isRow()) {
         coordinates.push_back(axis.form.emit(at));
         continue;
       }
-      auto loop = scf::ForOp::create(builder, loc, at.index(axis.first),
-                                     at.index(axis.first + axis.count), at.index(1));
+      auto loop = scf::ForOp::create(builder, loc, at.index(axis.first + bounds.first),
+                                     at.index(axis.first + bounds.second + 1), at.index(1));
       coordinates.push_back(loop.getInductionVar());
       builder.setInsertionPointToStart(loop.getBody());
     }
@@ -494,7 +523,7 @@ private:
   scf::ForOp repeated;    ///< around which it is, if not around all of the block
   SmallVector<RowAxis> axes;
   int64_t cells = 1;
-  Places touched;
+  Places touched, written;
   bool isStoredFirst = false; ///< all of it, before any of it is read
   Type type;
   Value array;

@@ -19,7 +19,7 @@
 // CHECK:       memref.load %[[ROW]]
 // CHECK:       memref.load %[[ROW]]
 // CHECK:       memref.store %{{.*}}, %[[ROW]]
-// CHECK:   scf.for %[[K:.*]] = %c1{{.*}} to %c22
+// CHECK:   scf.for %[[K:.*]] = %c1{{.*}} to %c21
 // CHECK:     %[[NEW:.*]] = memref.load %[[ROW]]
 // CHECK:     metate.store %[[NEW]], %{{.*}}["x"] [%[[P]], %[[K]]] active
 metate.kernel @sums(%f: !rows) {
