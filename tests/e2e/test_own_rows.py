@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from device_tests import ARCH
 
 import metate as mt
 
@@ -69,7 +70,7 @@ def test_a_row_of_a_field(context, count):
     want[:count, : SIZE + 1] = distances(a, b)
     assert np.array_equal(row.to_numpy(), want)
     assert np.array_equal(beside.to_numpy(), want[:count, SIZE])
-    assert local_rows(run, a, b) == ["row"]
+    assert ARCH or local_rows(run, a, b) == ["row"]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -86,7 +87,7 @@ def test_a_row_of_an_array(context, count):
     want = np.full_like(row, -5)
     want[:count, : SIZE + 1] = distances(a, b)
     assert np.array_equal(row, want) and np.array_equal(out, want[:count, SIZE])
-    assert local_rows(run, row, a, b, out) == ["row"]
+    assert ARCH or local_rows(run, row, a, b, out) == ["row"]
 
 
 def test_one_array_as_two_arguments(context):
@@ -131,7 +132,7 @@ def test_what_was_there_is_read_and_what_is_not_written_stays(context, dtype):
         for i in range(1, size):
             want[1, :, i, :7] = want[1, :, i - 1, :7] + want[1, :, i, :7] * 2
     assert np.array_equal(m.to_numpy(), want)
-    assert local_rows(run, 20) == ["m"]
+    assert ARCH or local_rows(run, 20) == ["m"]
 
 
 def test_a_triangle(context):
@@ -156,7 +157,9 @@ def test_a_triangle(context):
             for j in range(i):
                 want[:, i, j] = want[:, i - 1, j] * 0.5 + want[:, i, j] if j < i - 1 else want[:, i, j] + 1
     assert np.allclose(m.to_numpy(), want, rtol=1e-12, atol=0)
-    assert local_rows(run) == ["m"]
+    assert ARCH or local_rows(run) == ["m"]
+    if ARCH:
+        return
     copied = [line for line in run.stages()["layout.native"].splitlines() if "metate.write" in line]
     assert len(copied) == size * (size - 1) // 2
 
@@ -191,7 +194,7 @@ def test_a_number_of_turns_that_the_launch_says(context, turns):
         for j in range(1, 20):
             want_x[:, j] += want_x[:, j - 1]
     assert np.array_equal(row.to_numpy(), want) and np.array_equal(x, want_x)
-    assert local_rows(run, x, turns) == ["row", "x"]
+    assert ARCH or local_rows(run, x, turns) == ["row", "x"]
 
 
 def test_a_place_that_data_says(context):
@@ -214,7 +217,7 @@ def test_a_place_that_data_says(context):
     for p in range(count):
         np.add.at(want[p], keys[p] & 15, np.arange(64))
     assert np.array_equal(hits.to_numpy(), want)
-    assert local_rows(run, keys) == ["hits"]
+    assert ARCH or local_rows(run, keys) == ["hits"]
 
 
 def test_members_beside_one_another(context):
@@ -240,7 +243,7 @@ def test_members_beside_one_another(context):
             want[:, j] = want[:, (j + 1) % 5] + 1
     assert np.array_equal(a.to_numpy(), want)
     assert np.array_equal(b.to_numpy()[:, 2], before[:, 1])
-    assert local_rows(run) == ["a"]
+    assert ARCH or local_rows(run) == ["a"]
 
 
 @pytest.mark.parametrize("spelling", ("neighbour", "contiguous", "atomic", "data"))
@@ -292,7 +295,7 @@ def test_what_stays_in_memory(context, spelling):
     elif spelling == "data":
         want += np.bincount(keys, minlength=size)
     assert np.array_equal(x.to_numpy(), want)
-    assert local_rows(kernel, *args) == []
+    assert ARCH or local_rows(kernel, *args) == []
 
 
 def test_a_row_that_only_some_iterations_use(context):
@@ -316,4 +319,4 @@ def test_a_row_that_only_some_iterations_use(context):
         for j in range(1, 30):
             want[keys == 1, j] += want[keys == 1, j - 1]
     assert np.array_equal(x.to_numpy(), want)
-    assert local_rows(run, keys) == ["x"]
+    assert ARCH or local_rows(run, keys) == ["x"]

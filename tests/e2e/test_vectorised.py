@@ -56,10 +56,10 @@ def test_a_sum_of_vectors_over_a_square_root_is_right():
     np.testing.assert_allclose(acc, (d * ((d * d).sum(axis=2) + 1e-4)[..., None] ** -1.5).sum(axis=1), rtol=1e-3, atol=0.5)
 
 
-def code_of(kernel, folder, fast_math):
+def code_of(kernel, folder, fast_math, **options):
     """The disassembly of a kernel for x86-64-v3."""
     with mt.Context(fast_math=fast_math):
-        module = mt.aot.Module(targets=["x86-64-v3"])
+        module = mt.aot.Module(targets=["x86-64-v3"], **options)
         module.add_kernel(kernel)
         module.save(str(folder / "kernel.o"))
     return subprocess.run(["llvm-objdump-22", "-d", folder / "kernel.o"], capture_output=True, text=True, check=True).stdout
@@ -191,11 +191,12 @@ def factors(a: mt.types.ndarray(mt.f32, 3), lower: mt.types.ndarray(mt.f32, 3)):
 
 @pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
 def test_loops_of_a_few_turns_are_no_vectors(tmp_path):
-    """`range(j)` of a j below 8: what LLVM would make eight lanes of has hardly ever eight turns."""
+    """`range(j)` of a j below 8: what LLVM would make eight lanes of has hardly ever eight turns. Iterations may be lanes."""
     rng = seeded.generator("test_loops_of_a_few_turns_are_no_vectors")
     root = np.tril(rng.random((20, 8, 8)) + np.eye(8)).astype(np.float32)
     a, lower = (root.astype(np.float64) @ root.transpose(0, 2, 1)).astype(np.float32), np.zeros((20, 8, 8), np.float32)
     factors(a, lower)
     np.testing.assert_allclose(lower, root, rtol=1e-2, atol=1e-3)
-    code = code_of(factors, tmp_path, fast_math=False)
+    assert "sqrtps" in code_of(factors, tmp_path, fast_math=False)
+    code = code_of(factors, tmp_path, fast_math=False, across_iterations=False)
     assert "sqrtss" in code and not any("mulps" in line and "%ymm" in line for line in code.splitlines()), code
