@@ -124,27 +124,19 @@ bool cpu::gainsAcrossIterations(scf::ForOp loop) {
          gainOf(loop, analysis) >= leastGain;
 }
 
-namespace {
-/// A loop whose lanes read once what a loop around would have them gather again.
-struct GatheredLoop {
-  scf::ForOp loop;
-  SmallVector<Location> reads;
-};
-} // namespace
-
-/// A copy of the loop, before it, that gains by lanes for that reason alone; nullopt: it does not.
-static std::optional<GatheredLoop> gainsGathered(scf::ForOp loop) {
+/// A copy of the loop, before it, that gains by lanes since they read once what a loop around would have them gather again, which is
+/// at `reads`; null: it does not.
+static scf::ForOp gainsGathered(scf::ForOp loop, SmallVector<Location> &reads) {
   OpBuilder builder(loop);
-  GatheredLoop copy{cast<scf::ForOp>(builder.clone(*loop)), {}};
-  LaneAnalysis analysis(*copy.loop.getBody(), copy.loop.getInductionVar());
+  auto copy = cast<scf::ForOp>(builder.clone(*loop));
+  LaneAnalysis analysis(*copy.getBody(), copy.getInductionVar());
   if (analysis.run(/*withBytes=*/false, /*withArrays=*/true))
-    copy.reads = gatherOnce(copy.loop, analysis);
-  LaneAnalysis gathered(*copy.loop.getBody(), copy.loop.getInductionVar());
-  if (!copy.reads.empty() && gathered.run(/*withBytes=*/false, /*withArrays=*/true) &&
-      gainOf(copy.loop, gathered) >= leastGain)
+    reads = gatherOnce(copy, analysis);
+  LaneAnalysis gathered(*copy.getBody(), copy.getInductionVar());
+  if (gathered.run(/*withBytes=*/false, /*withArrays=*/true) && gainOf(copy, gathered) >= leastGain)
     return copy;
-  copy.loop.erase();
-  return std::nullopt;
+  copy.erase();
+  return {};
 }
 
 bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, bool always) {
@@ -162,10 +154,10 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
   SmallVector<Location> gathered;
   if (gains && !mayAlias) {
     gathered = gatherOnce(loop, analysis);
-  } else if (!mayAlias && !isOfPowers) {
-    if (std::optional<GatheredLoop> copy = gainsGathered(loop)) {
+  } else if (!mayAlias && !isOfPowers && gathersAgain(loop, analysis)) {
+    if (scf::ForOp copy = gainsGathered(loop, gathered)) {
       loop.erase();
-      std::tie(loop, gathered) = std::tuple(copy->loop, copy->reads);
+      loop = copy;
       gains = true;
     }
   }

@@ -238,6 +238,8 @@ std::optional<llvm::DenseSet<int64_t>> writtenScopes(mlir::Operation *loop);
 /// Of a loop that will be lanes, and whose arguments do not overlap: what inner loops would gather in each turn of a loop around is read once,
 /// into arrays of the iteration's own. Where they were read; if there are any, the analysis is of another loop.
 llvm::SmallVector<mlir::Location> gatherOnce(mlir::scf::ForOp loop, const LaneAnalysis &analysis);
+/// Would it be any?
+bool gathersAgain(mlir::scf::ForOp loop, const LaneAnalysis &analysis);
 
 /// Numbers of a cell that vectors of cells are taken apart in, at most: LLVM does that well.
 inline constexpr int64_t mostMembers = 4;

@@ -40,20 +40,25 @@ struct KnownTurns {
 class Repeated {
 public:
   Repeated(scf::ForOp around, scf::ForOp inner, KnownTurns turns, const LaneAnalysis &analysis)
-      : around(around), inner(inner), turns(turns), analysis(analysis) {}
+      : around(around), inner(inner), turns(turns), analysis(&analysis) {}
 
-  /// Where the reads were.
-  SmallVector<Location> run() {
+  /// What lanes would gather again.
+  SmallVector<ReadOp> reads() {
     std::optional<llvm::DenseSet<int64_t>> written = writtenScopes(around);
+    SmallVector<ReadOp> found;
     if (!written)
-      return {};
-    SmallVector<ReadOp> reads;
+      return found;
     for (ReadOp read : inner.getBody()->getOps<ReadOp>())
       if (!written->contains(int64_t(read.getScope())) && isGathered(read) &&
           isRepeated(read.getBlock()) && isRepeated(read.getOffset()))
-        reads.push_back(read);
+        found.push_back(read);
+    return found;
+  }
+
+  /// Reads it before the loop around; where that was.
+  SmallVector<Location> run() {
     SmallVector<Location> places;
-    for (ReadOp read : reads) {
+    for (ReadOp read : reads()) {
       places.push_back(read.getLoc());
       readBefore(read);
     }
@@ -64,9 +69,9 @@ private:
   bool isGathered(ReadOp read) const {
     Type type = read.getType();
     return int64_t(read.getScope()) >= 0 && !read.getAcquire() && type.isIntOrFloat() &&
-           type.getIntOrFloatBitWidth() >= 32 && !analysis.isSame(read.getOffset()) &&
-           !analysis.isRow(read.getOffset(), type) &&
-           !analysis.memberRow(read, read.getOffset(), type);
+           type.getIntOrFloatBitWidth() >= 32 && !analysis->isSame(read.getOffset()) &&
+           !analysis->isRow(read.getOffset(), type) &&
+           !analysis->memberRow(read, read.getOffset(), type);
   }
 
   /// Is the value one of the inner loop's turn alone, for all turns of the loop around?
@@ -129,22 +134,33 @@ private:
 
   scf::ForOp around, inner;
   KnownTurns turns;
-  const LaneAnalysis &analysis;
+  const LaneAnalysis *analysis;
 };
 } // namespace
 
-SmallVector<Location> cpu::gatherOnce(scf::ForOp loop, const LaneAnalysis &analysis) {
-  SmallVector<std::pair<scf::ForOp, scf::ForOp>> pairs;
+/// Pairs of loops, one right inside of the other, whose turns are worth it.
+static SmallVector<Repeated> repeatedIn(scf::ForOp loop, const LaneAnalysis &analysis) {
+  SmallVector<Repeated> found;
   loop.getBody()->walk([&](scf::ForOp inner) {
     auto around = dyn_cast<scf::ForOp>(inner->getParentOp());
-    if (around && around != loop && analysis.isCommon(around))
-      pairs.push_back({around, inner});
-  });
-  SmallVector<Location> places;
-  for (auto [around, inner] : pairs) {
+    if (!around || around == loop || !analysis.isCommon(around))
+      return;
     auto outside = KnownTurns::of(around), inside = KnownTurns::of(inner);
     if (outside && inside && outside->count >= leastTurnsAround && inside->count <= mostElements)
-      llvm::append_range(places, Repeated(around, inner, *inside, analysis).run());
-  }
+      found.emplace_back(around, inner, *inside, analysis);
+  });
+  return found;
+}
+
+bool cpu::gathersAgain(scf::ForOp loop, const LaneAnalysis &analysis) {
+  SmallVector<Repeated> pairs = repeatedIn(loop, analysis);
+  return llvm::any_of(pairs, [](Repeated &one) { return !one.reads().empty(); });
+}
+
+SmallVector<Location> cpu::gatherOnce(scf::ForOp loop, const LaneAnalysis &analysis) {
+  SmallVector<Location> places;
+  SmallVector<Repeated> pairs = repeatedIn(loop, analysis);
+  for (Repeated &one : pairs)
+    llvm::append_range(places, one.run());
   return places;
 }
