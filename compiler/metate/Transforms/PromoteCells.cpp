@@ -17,6 +17,7 @@
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/PlaceAccess.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -34,95 +35,6 @@ namespace {
 constexpr int64_t mostScalars = 32;
 /// Each place is compared with each access: beyond this the loop's body is long, and a place more or less in memory nothing.
 constexpr size_t mostAccesses = 256;
-
-bool isSame(Value a, Value b) {
-  APInt left, right;
-  return a == b || (matchPattern(a, m_ConstantInt(&left)) &&
-                    matchPattern(b, m_ConstantInt(&right)) && left == right);
-}
-
-/// Is it positive in all turns of the loops whose variables it names? `j - i` is, of `for j in range(i + 1, n)`.
-bool isPositive(LinearForm form) {
-  constexpr int mostLoops = 4;
-  for (int replaced = 0; replaced <= mostLoops; ++replaced) {
-    if (form.terms.empty())
-      return form.constant > (isMutant(Mutant::LoopStartsBefore) ? -1 : 0);
-    // The innermost loop first: its bounds name the variables of those around it.
-    scf::ForOp loop;
-    for (auto [value, factor] : form.terms) {
-      scf::ForOp own = scf::getForInductionVarOwner(value);
-      if (own && (!loop || loop->isProperAncestor(own)))
-        loop = own;
-    }
-    if (!loop || loop.getUnsignedCmp() || getConstantIntValue(loop.getStep()).value_or(0) <= 0)
-      return false;
-    Value variable = loop.getInductionVar();
-    int64_t coefficient = form.coefficient(variable);
-    if (std::abs(coefficient) > 1024)
-      return false;
-    // The least that the term can be.
-    LinearForm bound = coefficient > 0 ? LinearForm::of(loop.getLowerBound())
-                                       : LinearForm::of(loop.getUpperBound()).plus(-1);
-    if (std::abs(bound.constant) > IntegerRange::most)
-      return false;
-    form = form.without(variable);
-    form.constant += coefficient * bound.constant;
-    for (auto [value, factor] : bound.terms)
-      form.add(value, coefficient * factor);
-  }
-  return false;
-}
-
-/// An access of one place.
-struct PlaceAccess {
-  Operation *op;
-  Target target;
-  SmallVector<Value> coordinates, components;
-  Type type; ///< of the value
-
-  static std::optional<PlaceAccess> of(Operation *op);
-  bool isLoad() const { return isa<LoadOp, memref::LoadOp>(op); }
-  bool isStore() const { return isa<StoreOp, memref::StoreOp>(op); }
-  bool isArray() const { return isa<MemRefType>(target.first.getType()); }
-
-  bool isAtSamePlace(const PlaceAccess &other) const {
-    return target == other.target && llvm::equal(coordinates, other.coordinates, isSame) &&
-           llvm::equal(components, other.components, isSame);
-  }
-
-  /// Never at one place with `other`.
-  bool isApartFrom(const PlaceAccess &other, bool mayAlias) const {
-    if (target.first != other.target.first)
-      return !mayAlias || isArray() != other.isArray();
-    if (target.second != other.target.second)
-      return true;
-    auto differs = [](auto pair) {
-      LinearForm a = LinearForm::of(std::get<0>(pair)), b = LinearForm::of(std::get<1>(pair));
-      return (a.constant != b.constant && a.terms == b.terms) || isPositive(a.minus(b)) ||
-             isPositive(b.minus(a));
-    };
-    return llvm::any_of(llvm::zip(coordinates, other.coordinates), differs) ||
-           llvm::any_of(llvm::zip(components, other.components), differs) ||
-           isMutant(Mutant::ChangedCellPromoted);
-  }
-};
-
-std::optional<PlaceAccess> PlaceAccess::of(Operation *op) {
-  if (!isa<LoadOp, StoreOp, AtomicOp, memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
-    return std::nullopt;
-  Type type = op->getNumResults() ? op->getResult(0).getType() : op->getOperand(0).getType();
-  if (auto cell = dyn_cast<CellOpInterface>(op))
-    return PlaceAccess{op,
-                       {cell.getTree(), cell.getPath()},
-                       llvm::to_vector_of<Value>(cell.getCellCoordinates()),
-                       llvm::to_vector_of<Value>(cell.getCellComponents()),
-                       type};
-  if (auto load = dyn_cast<memref::LoadOp>(op))
-    return PlaceAccess{
-        op, {load.getMemRef(), ""}, llvm::to_vector_of<Value>(load.getIndices()), {}, type};
-  auto write = *writeOf(op);
-  return PlaceAccess{op, write.first, llvm::to_vector_of<Value>(write.second), {}, type};
-}
 
 /// Accesses of one place.
 struct OnePlace {
@@ -307,12 +219,13 @@ private:
     for (Operation *around = loop->getParentOp(); !isa<KernelOp, FunctionOp>(around);
          around = around->getParentOp()) {
       if (auto outer = dyn_cast<scf::ForOp>(around))
-        if (isSame(outer.getLowerBound(), loop.getLowerBound()) &&
-            isSame(outer.getUpperBound(), loop.getUpperBound()))
+        if (isEqualConstantIntOrValue(outer.getLowerBound(), loop.getLowerBound()) &&
+            isEqualConstantIntOrValue(outer.getUpperBound(), loop.getUpperBound()))
           return true;
       if (auto range = dyn_cast<RangeOp>(around))
         for (auto [least, end] : llvm::zip(range.getLower(), range.getUpper()))
-          if (isSame(least, loop.getLowerBound()) && isSame(end, loop.getUpperBound()))
+          if (isEqualConstantIntOrValue(least, loop.getLowerBound()) &&
+              isEqualConstantIntOrValue(end, loop.getUpperBound()))
             return true;
     }
     return false;
