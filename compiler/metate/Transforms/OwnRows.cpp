@@ -7,17 +7,16 @@
 // The array has, and gives back, the numbers that every iteration touches, and nobody touches others: another launch may have what stands beside them.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Call.h"
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
-#include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/ContiguousAxis.h"
 #include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/PlaceAccess.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -38,40 +37,23 @@ static constexpr int64_t mostLookedAt = 1 << 14;
 /// Numbers that are copied one by one, where they are not all of a box.
 static constexpr unsigned mostApart = 64;
 
-/// An access of a number in a dense tree or an array, of a width that lanes have.
-static bool isPlain(Operation *op) {
-  if (!isa<LoadOp, StoreOp, memref::LoadOp, memref::StoreOp>(op))
+/// A load or store of a number in a dense tree or an array, of a width that lanes have.
+static bool isPlain(const PlaceAccess &access) {
+  if ((!access.isLoad() && !access.isStore()) || !access.components.empty() ||
+      !access.type.isIntOrFloat() || access.type.getIntOrFloatBitWidth() < 32)
     return false;
-  bool isLoad = isa<LoadOp, memref::LoadOp>(op);
-  Type type = isLoad ? op->getResult(0).getType() : op->getOperand(0).getType();
-  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 32)
-    return false;
-  std::optional<CellAccess> cell = CellAccess::of(op);
+  std::optional<CellAccess> cell = CellAccess::of(access.op);
   if (!cell)
     return true;
   TreePath path = cell->resolve();
-  return cast<CellOpInterface>(op).getCellComponents().empty() && path.lastActivity() < 0 &&
-         path.place.getType() == type;
+  return path.lastActivity() < 0 && path.place.getType() == access.type;
 }
 
-static bool isLoad(Operation *access) { return isa<LoadOp, memref::LoadOp>(access); }
+static bool isLoad(Operation *access) { return PlaceAccess::of(access)->isLoad(); }
 
-static OperandRange coordinatesOf(Operation *access) {
-  if (std::optional<CellAccess> cell = CellAccess::of(access))
-    return cell->coordinates;
-  if (auto load = dyn_cast<memref::LoadOp>(access))
-    return load.getIndices();
-  return cast<memref::StoreOp>(access).getIndices();
-}
-
-static Value memoryOf(Operation *arrayAccess) {
-  if (auto load = dyn_cast<memref::LoadOp>(arrayAccess))
-    return load.getMemRef();
-  return cast<memref::StoreOp>(arrayAccess).getMemRef();
-}
-
-static Type valueTypeOf(Operation *access) {
-  return isLoad(access) ? access->getResult(0).getType() : access->getOperand(0).getType();
+/// As they are now: what one names may be a number of another row, which has become local.
+static SmallVector<Value> coordinatesOf(Operation *access) {
+  return std::move(PlaceAccess::of(access)->coordinates);
 }
 
 /// How often what stands in a loop or under a condition runs, by what is known of bounds.
@@ -264,8 +246,8 @@ private:
 
   /// Axes along which all accesses have the same coordinate, and those along the row.
   bool findAxes(int64_t mostBytes) {
-    type = valueTypeOf(accesses.front());
-    OperandRange first = coordinatesOf(accesses.front());
+    type = PlaceAccess::of(accesses.front())->type;
+    SmallVector<Value> first = coordinatesOf(accesses.front());
     for (unsigned k = 0; k < first.size(); ++k) {
       LinearForm form = LinearForm::of(first[k]);
       bool isShared =
@@ -358,7 +340,8 @@ private:
   Places boxOf(Operation *access) const {
     Places places(cells, true);
     int64_t apart = 1; // neighbours along the axis
-    for (auto [axis, coordinate] : llvm::reverse(llvm::zip(axes, coordinatesOf(access)))) {
+    SmallVector<Value> coordinates = coordinatesOf(access);
+    for (auto [axis, coordinate] : llvm::reverse(llvm::zip(axes, coordinates))) {
       if (axis.isRow()) {
         IntegerRange known = *IntegerRange::of(coordinate);
         for (int64_t cell = 0; cell < cells; ++cell) {
@@ -570,21 +553,16 @@ private:
 
   static void add(Operation *op, RangeOp range, llvm::MapVector<Target, Row> &rows,
                   llvm::DenseSet<Target> &mixed, llvm::DenseSet<Value> &touched) {
-    if (isa<memref::DimOp>(op))
-      return;
-    Target target;
-    if (auto cell = dyn_cast<CellOpInterface>(op); cell && cell.namesCell())
-      target = {cell.getTree(), cell.getPath()};
-    else if (isPlain(op))
-      target = {memoryOf(op), ""};
-    if (!target.first || (!target.second.empty() && cast<CellOpInterface>(op).changesActivity())) {
+    std::optional<PlaceAccess> access = PlaceAccess::of(op);
+    auto cell = dyn_cast<CellOpInterface>(op);
+    if (!access || (cell && cell.changesActivity())) {
       for (Value operand : op->getOperands())
-        if (isa<TreeType, MemRefType>(operand.getType()))
+        if (isa<TreeType, MemRefType>(operand.getType()) && !isa<memref::DimOp>(op))
           touched.insert(operand);
-    } else if (!isPlain(op)) {
-      mixed.insert(target);
-    } else if (!target.first.getDefiningOp<memref::AllocaOp>()) {
-      rows.try_emplace(target, Row(range, target)).first->second.add(op);
+    } else if (!isPlain(*access)) {
+      mixed.insert(access->target);
+    } else if (!access->target.first.getDefiningOp<memref::AllocaOp>()) {
+      rows.try_emplace(access->target, Row(range, access->target)).first->second.add(op);
     }
   }
 };
