@@ -94,3 +94,11 @@ def usual_context(validation):
     yield
     if mt.context.current() is not begin:
         mt.init(**usual)
+
+
+@pytest.fixture(params=["default", "always"])
+def lanes_either_way(request):
+    """A context as it is, and one with lanes whether they pay or not."""
+    options = {} if request.param == "default" else {"chunk_ns": 0, "threads": 2}
+    with mt.Context(**options):
+        yield request.param

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from edit_distances import last_rows
 
 import metate as mt
 
@@ -12,30 +13,12 @@ SIZE = 12
 COUNTS = (1, 16, 37, 100)
 
 
-@pytest.fixture(params=["default", "always"])
-def context(request):
-    """As it is, and with lanes whether they pay or not."""
-    options = {} if request.param == "default" else {"chunk_ns": 0, "threads": 2}
-    with mt.Context(**options):
-        yield request.param
-
-
 def rng(count):
     return np.random.default_rng(count)
 
 
-def distances(a, b):
-    rows = np.tile(np.arange(SIZE + 1), (len(a), 1))
-    for i in range(SIZE):
-        above, rows = rows, np.empty_like(rows)
-        rows[:, 0] = i + 1
-        for j in range(SIZE):
-            rows[:, j + 1] = np.minimum(above[:, j] + (a[:, i] != b[:, j]), np.minimum(above[:, j + 1], rows[:, j]) + 1)
-    return rows[:, SIZE]
-
-
 @pytest.mark.parametrize("count", COUNTS)
-def test_each_lane_has_its_own_row(context, count):
+def test_each_lane_has_its_own_row(lanes_either_way, count):
     @mt.kernel
     def run(a: array(i32, 2), b: array(i32, 2), out: array(i32, 1)):
         for p in range(out.shape[0]):
@@ -54,11 +37,11 @@ def test_each_lane_has_its_own_row(context, count):
     a, b = (rng(count + k).integers(0, 3, (count, SIZE), np.int32) for k in range(2))
     out = np.zeros(count, np.int32)
     run(a, b, out)
-    assert np.array_equal(out, distances(a, b))
+    assert np.array_equal(out, last_rows(a, b)[:, SIZE])
 
 
 @pytest.mark.parametrize("dtype", NUMPY, ids=str)
-def test_elements_that_differ_from_lane_to_lane(context, dtype):
+def test_elements_that_differ_from_lane_to_lane(lanes_either_way, dtype):
     """Named by data: read and written one by one, those out of range read the last one and write none."""
 
     @mt.kernel
@@ -82,7 +65,7 @@ def test_elements_that_differ_from_lane_to_lane(context, dtype):
     assert np.array_equal(out, want)
 
 
-def test_lanes_that_have_left_keep_what_they_have(context):
+def test_lanes_that_have_left_keep_what_they_have(lanes_either_way):
     @mt.kernel
     def run(turns: array(i32, 1), x: array(f32, 2), out: array(f32, 2)):
         for p in range(turns.shape[0]):
@@ -109,7 +92,7 @@ def test_lanes_that_have_left_keep_what_they_have(context):
     assert np.array_equal(out, want)
 
 
-def test_sorting_by_insertion(context):
+def test_sorting_by_insertion(lanes_either_way):
     """A loop that each lane leaves when its element has found its place."""
 
     @mt.kernel
@@ -133,7 +116,7 @@ def test_sorting_by_insertion(context):
     assert np.array_equal(x, want)
 
 
-def test_what_a_condition_says_of_an_index_need_not_hold_elsewhere(context):
+def test_what_a_condition_says_of_an_index_need_not_hold_elsewhere(lanes_either_way):
     """Both sides of a short branch run for all lanes: an index that is out of range there is read inside of the array."""
 
     @mt.kernel
@@ -154,7 +137,7 @@ def test_what_a_condition_says_of_an_index_need_not_hold_elsewhere(context):
 
 
 @pytest.mark.parametrize("dtype", [f32, f64], ids=str)
-def test_elimination_with_pivots(context, dtype):
+def test_elimination_with_pivots(lanes_either_way, dtype):
     size = 6
 
     @mt.kernel

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from device_tests import ARCH
+from edit_distances import last_rows
 
 import metate as mt
 
@@ -10,14 +11,6 @@ f32, f64, i32, i64 = mt.f32, mt.f64, mt.i32, mt.i64
 array = mt.types.ndarray
 SIZE = 20
 COUNTS = (2, 16, 37, 100)
-
-
-@pytest.fixture(params=["default", "always"])
-def context(request):
-    """As it is, and with lanes whether they pay or not."""
-    options = {} if request.param == "default" else {"chunk_ns": 0, "threads": 2}
-    with mt.Context(**options):
-        yield request.param
 
 
 def local_rows(kernel, *args):
@@ -28,16 +21,6 @@ def local_rows(kernel, *args):
 
 def numbers(shape, dtype=np.int32, seed=0):
     return np.random.default_rng(seed).integers(0, 3, shape).astype(dtype)
-
-
-def distances(a, b):
-    rows = np.tile(np.arange(SIZE + 1), (len(a), 1))
-    for i in range(SIZE):
-        above, rows = rows, np.empty_like(rows)
-        rows[:, 0] = i + 1
-        for j in range(SIZE):
-            rows[:, j + 1] = np.minimum(above[:, j] + (a[:, i] != b[:, j]), np.minimum(above[:, j + 1], rows[:, j]) + 1)
-    return rows
 
 
 @mt.func
@@ -54,7 +37,7 @@ def fill_row(row: mt.template(), p, a: mt.template(), b: mt.template()):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_a_row_of_a_field(context, count):
+def test_a_row_of_a_field(lanes_either_way, count):
     row, beside = mt.field(i32, shape=(count + 1, SIZE + 3)), mt.field(i32, shape=count)
     row.fill(-5)
 
@@ -67,14 +50,14 @@ def test_a_row_of_a_field(context, count):
     a, b = numbers((count, SIZE)), numbers((count, SIZE), seed=1)
     run(a, b)
     want = np.full((count + 1, SIZE + 3), -5)
-    want[:count, : SIZE + 1] = distances(a, b)
+    want[:count, : SIZE + 1] = last_rows(a, b)
     assert np.array_equal(row.to_numpy(), want)
     assert np.array_equal(beside.to_numpy(), want[:count, SIZE])
     assert ARCH or local_rows(run, a, b) == ["row"]
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_a_row_of_an_array(context, count):
+def test_a_row_of_an_array(lanes_either_way, count):
     @mt.kernel
     def run(row: array(i32, 2), a: array(i32, 2), b: array(i32, 2), out: array(i32, 1)):
         for p in range(out.shape[0]):
@@ -85,12 +68,12 @@ def test_a_row_of_an_array(context, count):
     row, out = np.full((count + 1, SIZE + 3), -5, np.int32), np.zeros(count, np.int32)
     run(row, a, b, out)
     want = np.full_like(row, -5)
-    want[:count, : SIZE + 1] = distances(a, b)
+    want[:count, : SIZE + 1] = last_rows(a, b)
     assert np.array_equal(row, want) and np.array_equal(out, want[:count, SIZE])
     assert ARCH or local_rows(run, row, a, b, out) == ["row"]
 
 
-def test_one_array_as_two_arguments(context):
+def test_one_array_as_two_arguments(lanes_either_way):
     @mt.kernel
     def run(row: array(i32, 2), same: array(i32, 2)):
         for p in range(row.shape[0]):
@@ -112,7 +95,7 @@ def test_one_array_as_two_arguments(context):
 
 
 @pytest.mark.parametrize("dtype", (f32, f64, i64), ids=str)
-def test_what_was_there_is_read_and_what_is_not_written_stays(context, dtype):
+def test_what_was_there_is_read_and_what_is_not_written_stays(lanes_either_way, dtype):
     count, size = 37, 14
     m = mt.field(dtype, shape=(2, count, size, 8), offset=(0, -3, 0, 1))
 
@@ -135,7 +118,7 @@ def test_what_was_there_is_read_and_what_is_not_written_stays(context, dtype):
     assert ARCH or local_rows(run, 20) == ["m"]
 
 
-def test_a_triangle(context):
+def test_a_triangle(lanes_either_way):
     """Only what the iteration touches is copied: the rest may be another launch's."""
     count, size = 37, 9
     m = mt.field(f64, shape=(count, size, size))
@@ -165,7 +148,7 @@ def test_a_triangle(context):
 
 
 @pytest.mark.parametrize("turns", (0, 1, 17))
-def test_a_number_of_turns_that_the_launch_says(context, turns):
+def test_a_number_of_turns_that_the_launch_says(lanes_either_way, turns):
     """Without a turn nothing is touched."""
     count = 40
     row = mt.field(i32, shape=(count, 30))
@@ -197,7 +180,7 @@ def test_a_number_of_turns_that_the_launch_says(context, turns):
     assert ARCH or local_rows(run, x, turns) == ["row", "x"]
 
 
-def test_a_place_that_data_says(context):
+def test_a_place_that_data_says(lanes_either_way):
     """All of the row is touched, and the place is in it whatever data says."""
     count = 50
     hits = mt.field(i32, shape=(count, 16))
@@ -220,7 +203,7 @@ def test_a_place_that_data_says(context):
     assert ARCH or local_rows(run, keys) == ["hits"]
 
 
-def test_members_beside_one_another(context):
+def test_members_beside_one_another(lanes_either_way):
     """`place(a, b)`: only a's row is used many times; the other member stays where it is."""
     count = 40
     a, b = mt.field(f32), mt.field(f32)
@@ -247,7 +230,7 @@ def test_members_beside_one_another(context):
 
 
 @pytest.mark.parametrize("spelling", ("neighbour", "contiguous", "atomic", "data"))
-def test_what_stays_in_memory(context, spelling):
+def test_what_stays_in_memory(lanes_either_way, spelling):
     """Others touch the row, lanes have it as it is, or some iterations may touch more of it than others."""
     count, size = 32, 8
     x = mt.field(i32, shape=(count, size)) if spelling != "contiguous" else mt.field(i32, shape=(count, size), order="ji")
@@ -298,7 +281,7 @@ def test_what_stays_in_memory(context, spelling):
     assert ARCH or local_rows(kernel, *args) == []
 
 
-def test_a_row_that_only_some_iterations_use(context):
+def test_a_row_that_only_some_iterations_use(lanes_either_way):
     """What a condition leaves out is neither read nor written, nor copied: it may be outside."""
     count = 60
     x = mt.field(i32, shape=(count, 30))
