@@ -213,7 +213,7 @@ OPS = (
        whole=_same_bound, signless=True),
     Op("max of three", ("mt.max({0}, {1}, {2})", "max({0}, {1}, {2})"), several("max3", NUMBERS), NUMBERS,
        whole=_same_bound, signless=True),
-    Op("math.mix", ("mt.math.mix({0}, {1}, {2})",), of_math("mix", 3), ("f32", "f64")),
+    Op("math.mix", ("mt.math.mix({0}, {1}, {2})",), of_math("mix", 3), ("f32", "f64"), typed=(2,)),
     Op("math.clamp", ("mt.math.clamp({0}, {1}, {2})",), of_math("clamp", 3, NUMBERS), NUMBERS, whole=_same_bound, signless=True),
     Op("math.step", ("mt.math.step({0}, {1})",), of_math("step", 2, ("f32",)), ("f32",), whole=lambda a, b: 1),
     Op("math.smoothstep", ("mt.math.smoothstep({0}, {1}, {2})",), of_math("smoothstep", 3), ("f32", "f64"), signs=(0, 1, 2),
