@@ -10,7 +10,7 @@ import pathlib
 import sys
 import time
 
-from . import evenness, junit, machine, rows, side
+from . import evenness, gpu, junit, machine, rows, side
 from .main import packages, running
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "programs" / "cliffs"
@@ -38,6 +38,7 @@ def parse(arguments, text, known):
     parser.add_argument("--quick", action="store_true", help="two samples, nothing saved")
     parser.add_argument("--only", metavar="TEXT", default="", help="spellings whose title contains this")
     parser.add_argument("--sides", metavar="A,B", default=",".join(side.PACKAGES), help="of metate,taichi,quadrants; default all")
+    gpu.add_options(parser)
     parser.add_argument("--junit", metavar="FILE", help="with --smoke: a JUnit file of the comparisons")
     parser.add_argument("--note", metavar="TEXT", default="", help="said below the saved page, such as what else was running")
     options = parser.parse_args(arguments)
@@ -55,7 +56,7 @@ def cases(known, options):
     """(workload's name, [its cases]) of what was chosen."""
     for name in options.names:
         work = known[name]
-        chosen = [work.case(name, spelling) for spelling in work.spellings if options.only in spelling.title]
+        chosen = [work.case(name, spelling, options.arch) for spelling in work.spellings if options.only in spelling.title]
         if chosen:
             yield name, chosen
 
@@ -138,21 +139,22 @@ def timed_row(runner, case):
 def run_timed(known, options):
     """Exit code: 1 when a side gave another result, or Metate none."""
     done, start = [], time.monotonic()
-    saved = not options.quick and not options.only and options.names == list(known) and packages(options) == side.PACKAGES
+    whole = not options.quick and not options.only and options.names == list(known)
+    saved = whole and (packages(options) == side.PACKAGES or options.arch != "cpu")
     with running(options) as runner:
         runner.sample, runner.launches, runner.doubt = SAMPLE, False, evenness.LEAST_PEER
         runner.samples = min(runner.samples, SAMPLES)
         limits = rows.machine_limits(runner) if saved else None
         for name, chosen in cases(known, options):
             work = known[name]
-            made = {"name": name, "title": work.title, "unit": work.unit, "parameters": work.parameters}
+            made = {"name": name, "title": work.title, "unit": work.unit, "parameters": work.sizes(options.arch)}
             made["spellings"] = [timed_row(runner, case) for case in chosen]
             evenness.add_own(made["spellings"])
             evenness.print_workload(made)
             done.append(made)
     print(evenness.summary_text(evenness.summary(done)), f"({time.monotonic() - start:.0f} s)")
     if saved:
-        evenness.save(machine.describe() | {"limits": limits}, done, options.note)
+        evenness.save(machine.describe(options.arch) | {"limits": limits}, done, options.note, evenness.folder(options.arch))
     bad = [
         f"{made['name']}, {found['spelling']}: {who}: {why}"
         for made in done

@@ -125,10 +125,15 @@ def markdown(result):
     return "\n".join([*parts, "", f"Commit {machine['commit']}; {report.machine_text(machine)}.{note}", ""])
 
 
-def save(machine, workloads, note):
-    """Writes bench/results/cliffs: JSON with a line a spelling, and the page."""
+def folder(arch):
+    """Where a saved run of that arch is."""
+    return RESULTS if arch == "cpu" else RESULTS / arch
+
+
+def save(machine, workloads, note, folder):
+    """Writes into the folder: JSON with a line a spelling, and the page."""
     result = {"note": note, "summary": summary(workloads), "machine": machine, "workloads": workloads}
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     parts = [f'"{key}": {json.dumps(result[key])}' for key in ("note", "summary", "machine")]
     blocks = []
     for workload in workloads:
@@ -136,8 +141,8 @@ def save(machine, workloads, note):
         lines = ",\n  ".join(json.dumps(rounded(found)) for found in workload["spellings"])
         blocks.append(f'{about[:-1]}, "spellings": [\n  {lines}]}}')
     parts.append('"workloads": [\n ' + ",\n ".join(blocks) + "]")
-    (RESULTS / "results.json").write_text("{" + ",\n".join(parts) + "}\n")
-    (RESULTS / "README.md").write_text(markdown(result))
+    (folder / "results.json").write_text("{" + ",\n".join(parts) + "}\n")
+    (folder / "README.md").write_text(markdown(result))
 
 
 def rounded(value):

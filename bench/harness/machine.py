@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 
+from . import gpu
 from .side import PEERS, ROOT
 
 
@@ -39,14 +40,15 @@ def versions():
     return found
 
 
-def describe():
+def describe(arch="cpu"):
     info = pathlib.Path("/proc/cpuinfo").read_text() if pathlib.Path("/proc/cpuinfo").exists() else ""
     model = re.search(r"model name\s*:\s*(.*)", info)
     flags = re.search(r"flags\s*:\s*(.*)", info)
     widest = "AVX-512" if flags and " avx512f" in flags[1] else "AVX2" if flags and " avx2" in flags[1] else "no AVX2"
     changed = " with changes" if output("git", "status", "--porcelain", "--untracked-files=no").strip() else ""
+    gpu_names = "" if arch == "cpu" else f"{gpu.names()} by {arch}, "
     return {
-        "model": f"{model[1] if model else 'unknown CPU'} ({widest})",
+        "model": f"{gpu_names}{model[1] if model else 'unknown CPU'} ({widest})",
         "cpus": len(os.sched_getaffinity(0)),
         "caches": caches(),
         "commit": output("git", "rev-parse", "--short=12", "HEAD").strip() + changed,

@@ -9,7 +9,7 @@ import pathlib
 import sys
 import time
 
-from . import junit, machine, measure, references, report, rows, side
+from . import gpu, junit, machine, measure, references, report, rows, side
 
 DEFINITIONS = pathlib.Path(__file__).resolve().parents[1] / "definitions"
 
@@ -34,6 +34,7 @@ def parse(arguments, text):
     parser.add_argument("--only", metavar="TEXT", default="", help="rows whose name contains this")
     parser.add_argument("--sides", metavar="A,B", default=",".join(side.PACKAGES), help="of metate,taichi,quadrants; default all")
     parser.add_argument("--details", action="store_true", help="min, p90, GB/s and work/s of every side")
+    gpu.add_options(parser)
     parser.add_argument("--junit", metavar="FILE", help="with --smoke: a JUnit file of the comparisons")
     options = parser.parse_args(arguments)
     known = workloads()
@@ -63,9 +64,11 @@ def running(options):
     """A Runner whose workers end with the block; what they print goes to a log in the build folder."""
     references.FOLDER.mkdir(parents=True, exist_ok=True)
     compilers = (references.UNTIMED,) if options.smoke else tuple(references.COMPILERS)
+    compilers = compilers if options.arch == "cpu" else compilers[:1]  # of one program, for its result
     with (references.FOLDER / "workers.log").open("w") as log:
         samples = 2 if options.quick else measure.LEAST_SAMPLES
         runner = rows.Runner(len(os.sched_getaffinity(0)), packages(options), compilers, samples, log)
+        runner.arch, runner.keep, runner.copy = options.arch, options.keep, gpu.copy_rate(options.arch)
         try:
             yield runner
         finally:
@@ -110,7 +113,7 @@ def run_smoke(options):
 
 def run_timed(options):
     known, failed = workloads(), []
-    about = machine.describe()
+    about = machine.describe(options.arch)
     with running(options) as runner:
         modules = {name: importlib.import_module(f"definitions.{known[name]}") for name in options.ids}
         build_references(runner, [case for module in modules.values() for case in cases_of(module, options)])
@@ -124,7 +127,7 @@ def run_timed(options):
             for case in cases:
                 done.append(rows.run(runner, case))
                 show(done[-1], options)
-            if hasattr(module, "measured") and not (options.only and cases):
+            if hasattr(module, "measured") and not (options.only and cases) and options.arch == "cpu":
                 for row in module.measured(runner):
                     done.append(row)
                     show(row, options)
@@ -132,8 +135,8 @@ def run_timed(options):
             report.print_notes(done)
             print(f"  ({time.monotonic() - start:.0f} s)", flush=True)
             if not options.quick and not options.only:
-                report.save(name, module.TITLE, about, done)
-                report.write_markdown()
+                report.save(name, module.TITLE, about, done, options.arch)
+                report.write_markdown(options.arch)
     for text in failed:
         print(f"FAILED {text}", file=sys.stderr)
     return 1 if failed else 0

@@ -91,15 +91,20 @@ def print_header():
     print(LINE.format(*COLUMNS), flush=True)
 
 
-def save(workload, title, machine, rows):
-    RESULTS.mkdir(parents=True, exist_ok=True)
+def folder(arch):
+    """Where saved rows of that arch are."""
+    return RESULTS if arch == "cpu" else RESULTS / arch
+
+
+def save(workload, title, machine, rows, arch="cpu"):
+    folder(arch).mkdir(parents=True, exist_ok=True)
     result = {"workload": workload, "title": title, "machine": machine, "rows": rows}
-    (RESULTS / f"{workload}.json").write_text(json.dumps(result, indent=1) + "\n")
+    (folder(arch) / f"{workload}.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
-def saved():
+def saved(arch="cpu"):
     """The saved results in the order of their ids: B2 before B10."""
-    results = [json.loads(path.read_text()) for path in RESULTS.glob("*.json")]
+    results = [json.loads(path.read_text()) for path in folder(arch).glob("*.json")]
     return sorted(results, key=lambda r: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", r["workload"])])
 
 
@@ -143,12 +148,15 @@ def first_line(text):
 def machine_text(machine):
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     limits = machine["limits"]
-    measured = f"read {limits['read']:.0f} GB/s, copy {limits['copy']:.0f} GB/s, {limits['fma']:.0f} GFLOP/s of f32"
+    units = {"read": "GB/s", "copy": "GB/s", "fma": "GFLOP/s of f32"}
+    measured = ", ".join(
+        f"{'' if name == 'fma' else name + ' '}{limits[name]:.0f} {unit}" for name, unit in units.items() if name in limits
+    )
     return f"{machine['model']}, {machine['cpus']} CPUs, {machine['caches']}; measured {measured}; {versions}"
 
 
-def write_markdown():
-    (RESULTS / "README.md").write_text(markdown(saved()))
+def write_markdown(arch="cpu"):
+    (folder(arch) / "README.md").write_text(markdown(saved(arch)))
 
 
 def write_readme():

@@ -35,6 +35,9 @@ class Runner:
     log: object
     sample: float = 0.03  # seconds that a sample should take at least
     launches: bool = True  # also the time of an empty launch
+    arch: str = "cpu"  # where the packages run their programs; hand-written ones are a CPU's, and then only say what is right
+    keep: bool = False  # whether peers keep what they compiled for the next run
+    copy: float | None = None  # bytes a second that a GPU's own copy reads and writes: the limit of rows there
     doubt: float = 0.0  # samples are taken anew, LEAST_SAMPLES of them, where a peer's time is less than this of Metate's
     sides: dict = dataclasses.field(default_factory=dict)
     stored: tuple | None = None  # the last row's inputs: its key, their folder, paths and arrays
@@ -138,10 +141,22 @@ def choose_reference(runner, side, case, reference, parameters, paths, folder, e
     return taken, expected
 
 
+def right_result(runner, case, parameters, paths, folder):
+    """What the hand-written program makes of the inputs, as `expectation`: not timed, since it runs on the CPU."""
+    key = (case.reference.file, case.reference.name, case.inputs, repr(parameters))
+    if not runner.modelled or runner.modelled[0] != key:
+        compiler = runner.compilers[0]
+        reply = prepare_reference(runner, "hand", case, case.reference, parameters, paths, compiler, 0, folder)
+        runner.modelled = (key, read(reply))
+        runner.side("hand").ask(do="drop")
+    return runner.modelled[1]
+
+
 def prepare_package(runner, package, case, parameters, paths, folder):
     worker = runner.side(package)
     program = case.others.get(package, case.program)
-    worker.ask(do="prepare", program=program, parameters=parameters, inputs=paths, threads=runner.threads)
+    where = {"arch": runner.arch, "keep": runner.keep, "threads": runner.threads}
+    worker.ask(do="prepare", program=program, parameters=parameters, inputs=paths, **where)
     return worker.ask(do="check", steps=case.check_steps, folder=str(folder))
 
 
@@ -206,7 +221,9 @@ def prepare_all(runner, case, parameters, stored, row):
     ready, expected = [], None
     if not case.reference:
         expected = expectation(runner, case, arrays, parameters)
-    if case.reference:
+    elif runner.arch != "cpu":
+        expected = right_result(runner, case, parameters, paths, folder)
+    else:
         taken, expected = choose_reference(runner, "hand", case, case.reference, parameters, paths, folder)
         row["tried"] = tried(case.reference, taken)
         best = min(taken, key=taken.get)
@@ -216,9 +233,9 @@ def prepare_all(runner, case, parameters, stored, row):
                 prepare_reference(runner, name, case, case.reference, parameters, paths, compiler, variant, folder)
                 row["sides"][name] = {"is": f"{case.reference.variants[variant]}, {compiler}"}
                 ready.append(name)
-    if case.vdb:
+    if case.vdb and runner.arch == "cpu":
         ready += prepare_vdb(runner, case, parameters, stored, row, expected)
-    libraries = [name for name in LIBRARIES if name in case.others and PEERS.exists()]
+    libraries = [name for name in LIBRARIES if name in case.others and PEERS.exists() and runner.arch == "cpu"]
     for package in (*runner.packages, *libraries):
         if package in case.absent:
             row["sides"][package] = {"absent": case.absent[package]}
@@ -228,6 +245,8 @@ def prepare_all(runner, case, parameters, stored, row):
             compare(case, package, expected, reply)
         except SideError as error:
             row["sides"][package] = {"failed": str(error)}
+            if runner.arch != "cpu":  # after an error of the device nothing runs in this process any more
+                runner.side(package).stop()
         except Mismatch as error:
             row["sides"][package] = {"mismatch": str(error)}
             runner.side(package).ask(do="drop")
@@ -254,6 +273,8 @@ def prepare_limit(runner, kind, count, folder):
 def machine_limits(runner):
     """{kind: bytes or operations a second, in units of 1e9}: what hand-written programs reach on 512 MiB, or in registers."""
     found = {}
+    if runner.arch != "cpu":
+        return {"copy": runner.copy / 1e9} if runner.copy else {}
     for kind in LIMITS:
         with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
             amount = prepare_limit(runner, kind, 1 << 27, pathlib.Path(folder))
@@ -298,7 +319,8 @@ def run(runner, case):
     row["work"] = case.work(**parameters)
     stored = store_inputs(runner, case, parameters)
     ready = prepare_all(runner, case, parameters, stored, row)
-    limit_bytes = prepare_limit(runner, *case.limit, stored[0]) if isinstance(case.limit, tuple) and ready else None
+    limited = isinstance(case.limit, tuple) and ready and runner.arch == "cpu"
+    limit_bytes = prepare_limit(runner, *case.limit, stored[0]) if limited else None
     if limit_bytes:
         ready.append("limit")
         row["sides"]["limit"] = {"is": f"{case.limit[0]}, {case.limit[1]:,} values"}
@@ -312,7 +334,7 @@ def run(runner, case):
         side["launch_s"] = runner.side(name).ask(do="launch")["seconds"] if counted else 0.0
         side["seconds"] = measure.summary(taken[name])
         runner.side(name).ask(do="drop")
-    add_figures(case, row, limit_bytes)
+    add_figures(case, row, limit_bytes, runner.copy)
     return row
 
 
@@ -324,12 +346,12 @@ def settle_hand(sides):
         sides["hand, other"] = sides.pop("hand, plain")
 
 
-def add_figures(case, row, limit_bytes):
-    """Adds to each timed side: work a second, kernel only, GB/s and share of the limit; and ratios to Metate."""
+def add_figures(case, row, limit_bytes, copy=None):
+    """Adds to each timed side: work a second, kernel only, GB/s and share of the limit, of a GPU's `copy`; ratios to Metate."""
     settle_hand(row["sides"])
     sides = {name: side for name, side in row["sides"].items() if "seconds" in side}
     traffic = case.traffic(**row["parameters"]) if case.traffic else None
-    best = None
+    best = copy
     if limit_bytes:
         best = limit_bytes / sides["limit"]["seconds"]["median"]
     elif case.limit == "hand" and "hand" in sides:

@@ -33,10 +33,10 @@ class Program:
         self.ti = importlib.import_module(package)
         sys.modules["ti"] = self.ti
         if hasattr(self.ti, "init"):
-            options = {"arch": self.ti.cpu, "cpu_max_num_threads": request["threads"], "fast_math": True}
+            options = {"cpu_max_num_threads": request["threads"], "fast_math": True}
             if package != "metate":
-                options |= {"offline_cache": False, "log_level": self.ti.ERROR}
-            self.ti.init(**options)
+                options |= {"offline_cache": request["keep"], "log_level": self.ti.ERROR}
+            self.ti.init(arch=getattr(self.ti, request["arch"]), enable_fallback=False, **options)
         file, name = request["program"].split(":")
         made = getattr(importlib.import_module(f"programs.{file}"), name)(load(request["inputs"]), **request["parameters"])
         self.step, self.outputs = made["step"], made["outputs"]

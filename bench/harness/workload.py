@@ -25,7 +25,8 @@ class Spelling:
 @dataclasses.dataclass
 class Workload:
     """`inputs(rng, **parameters)` makes arrays, `model(inputs, **parameters)` what a step makes of them, in NumPy: f64 where
-    the programs have f32, to within `tolerance`, (relative, absolute). `items(**parameters)` counts the units of a step."""
+    the programs have f32, to within `tolerance`, (relative, absolute). `items(**parameters)` counts the units of a step.
+    `device`: the parameters' sizes on a GPU, where a step of the others would be little more than its launch."""
 
     title: str
     unit: str
@@ -35,6 +36,7 @@ class Workload:
     inputs: Callable
     model: Callable
     tolerance: tuple[float, float] = (1e-5, 1e-6)
+    device: dict = dataclasses.field(default_factory=dict)
     spellings: list[Spelling] = dataclasses.field(default_factory=list)
 
     def spelling(self, title, family="", absent=None):
@@ -46,13 +48,17 @@ class Workload:
 
         return add
 
-    def case(self, file, spelling):
+    def sizes(self, arch):
+        """The parameters of a step that is timed there."""
+        return self.parameters if arch == "cpu" else self.parameters | self.device
+
+    def case(self, file, spelling, arch="cpu"):
         """The spelling as a row; `file` is its workload's name in bench/programs/cliffs."""
         return Case(
             name=spelling.title,
             level=spelling.family,
             program=f"cliffs.{file}:{spelling.function}",
-            parameters=self.parameters,
+            parameters=self.sizes(arch),
             smoke=self.smoke,
             inputs=self.inputs,
             model=modelled(self.model),

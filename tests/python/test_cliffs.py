@@ -56,11 +56,10 @@ def test_the_worst_are_those_that_miss_a_goal_by_most():
     assert len(evenness.worst([workload], 1)) == 1
 
 
-def test_a_saved_run_has_a_line_a_spelling_and_a_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(evenness, "RESULTS", tmp_path)
+def test_a_saved_run_has_a_line_a_spelling_and_a_page(tmp_path):
     machine = {"model": "a CPU", "cpus": 2, "caches": "L2", "commit": "abc", "versions": {"NumPy": "2"}}
     machine["limits"] = {"read": 70.0, "copy": 60.0, "fma": 500.0}
-    evenness.save(machine, [made(timed("a", 2, 4, 3), timed("b", 8, 4))], "others were running")
+    evenness.save(machine, [made(timed("a", 2, 4, 3), timed("b", 8, 4))], "others were running", tmp_path)
     result = json.loads((tmp_path / "results.json").read_text())
     assert [found["spelling"] for found in result["workloads"][0]["spellings"]] == ["a", "b"]
     page = (tmp_path / "README.md").read_text()

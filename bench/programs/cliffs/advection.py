@@ -24,6 +24,7 @@ WORK = Workload(
     title="semi-Lagrangian advection",
     unit="cell",
     parameters={"n": 509, "m": 511},
+    device={"n": 2039, "m": 2047},
     smoke={"n": 21, "m": 30},
     items=lambda n, m: n * m,
     inputs=inputs,

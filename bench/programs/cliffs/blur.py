@@ -25,6 +25,7 @@ WORK = Workload(
     title="5 x 5 weights over a picture",
     unit="cell",
     parameters={"n": 301, "m": 507},
+    device={"n": 2401, "m": 1501},
     smoke={"n": 21, "m": 35},
     items=lambda n, m: n * m,
     inputs=inputs,

@@ -19,6 +19,7 @@ WORK = Workload(
     title="sums of a table's columns",
     unit="value",
     parameters={"n": 1003, "m": 520},
+    device={"n": 4003, "m": 2080},
     smoke={"n": 37, "m": 24},
     items=lambda n, m: n * m,
     inputs=inputs,

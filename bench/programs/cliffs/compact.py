@@ -20,6 +20,7 @@ WORK = Workload(
     title="values that pass a test, in one list",
     unit="value",
     parameters={"n": 60_000},
+    device={"n": 4_000_000},
     smoke={"n": 1003},
     items=lambda n: n,
     inputs=inputs,

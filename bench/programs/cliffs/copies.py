@@ -13,6 +13,7 @@ WORK = Workload(
     title="copies of a table",
     unit="value",
     parameters={"n": 601},
+    device={"n": 3001},
     smoke={"n": 33},
     items=lambda n: n * n,
     inputs=inputs,

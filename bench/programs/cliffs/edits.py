@@ -26,6 +26,7 @@ WORK = Workload(
     title="edit distances of words of 24 letters",
     unit="cell",
     parameters={"n": 4000},
+    device={"n": 100_000},
     smoke={"n": 37},
     items=lambda n: n * SIZE * SIZE,
     inputs=inputs,

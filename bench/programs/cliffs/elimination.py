@@ -20,6 +20,7 @@ WORK = Workload(
     title="systems of eight equations, by elimination",
     unit="multiplication",
     parameters={"n": 8000},
+    device={"n": 100_000},
     smoke={"n": 37},
     items=lambda n: n * SIZE**3 / 3,
     inputs=inputs,

@@ -28,6 +28,7 @@ WORK = Workload(
     title="escape time of a Julia set",
     unit="point",
     parameters={"n": 320},
+    device={"n": 1280},
     smoke={"n": 24},
     items=lambda n: n * n,
     inputs=lambda rng, n: {},

@@ -18,6 +18,7 @@ WORK = Workload(
     title="least, greatest, and where the least is",
     unit="value",
     parameters={"n": 400_003},
+    device={"n": 8_000_003},
     smoke={"n": 4003},
     items=lambda n: n,
     inputs=inputs,

@@ -33,6 +33,7 @@ WORK = Workload(
     title="velocity and gradient of particles from 3 x 3 cells",
     unit="particle",
     parameters={"particles": 60_000, "grid": 128},
+    device={"particles": 1_000_000, "grid": 512},
     smoke={"particles": 200, "grid": 16},
     items=lambda particles, grid: particles,
     inputs=inputs,

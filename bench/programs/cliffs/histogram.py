@@ -19,6 +19,7 @@ WORK = Workload(
     title=f"histogram of i32 values into {BINS} bins",
     unit="value",
     parameters={"n": 500_000},
+    device={"n": 8_000_000},
     smoke={"n": 5003},
     items=lambda n: n,
     inputs=inputs,

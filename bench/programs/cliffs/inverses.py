@@ -17,6 +17,7 @@ WORK = Workload(
     title="inverse of 3 x 3 matrices",
     unit="matrix",
     parameters={"n": 60_000},
+    device={"n": 1_000_000},
     smoke={"n": 131},
     items=lambda n: n,
     inputs=inputs,

@@ -27,6 +27,7 @@ WORK = Workload(
     title="a lattice Boltzmann step, nine directions",
     unit="cell",
     parameters={"n": 250, "m": 401},
+    device={"n": 1000, "m": 1601},
     smoke={"n": 10, "m": 13},
     items=lambda n, m: n * m,
     inputs=inputs,

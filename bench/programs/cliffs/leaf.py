@@ -22,6 +22,7 @@ WORK = Workload(
     title="rewriting all cells of sparse leaves of 8 x 8 x 8",
     unit="cell",
     parameters={"n": 6},
+    device={"n": 20},
     smoke={"n": 2},
     items=lambda n: n**3 * CELLS,
     inputs=inputs,

@@ -17,6 +17,7 @@ WORK = Workload(
     title="distances lowered where a shorter way is known",
     unit="cell",
     parameters={"n": 301, "m": 1000},
+    device={"n": 2401, "m": 2000},
     smoke={"n": 7, "m": 33},
     items=lambda n, m: n * m,
     inputs=inputs,

@@ -31,6 +31,7 @@ WORK = Workload(
     title="rays that march through a distance field",
     unit="ray",
     parameters={"n": 256},
+    device={"n": 1024},
     smoke={"n": 24},
     items=lambda n: n * n,
     inputs=lambda rng, n: {},

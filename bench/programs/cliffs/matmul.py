@@ -17,6 +17,7 @@ WORK = Workload(
     title="product of two matrices",
     unit="multiply-add",
     parameters={"n": 252},
+    device={"n": 1020},
     smoke={"n": 28},
     items=lambda n: n**3,
     inputs=inputs,

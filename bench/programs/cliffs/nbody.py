@@ -21,6 +21,7 @@ WORK = Workload(
     title="gravity of bodies on one another",
     unit="pair",
     parameters={"n": 2000},
+    device={"n": 6000},
     smoke={"n": 67},
     items=lambda n: n * n,
     inputs=inputs,

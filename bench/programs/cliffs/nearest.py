@@ -18,6 +18,7 @@ WORK = Workload(
     title="nearest of 24 centres, i32",
     unit="pair",
     parameters={"n": 50_000, "k": 24},
+    device={"n": 1_000_000, "k": 24},
     smoke={"n": 203, "k": 24},
     items=lambda n, k: n * k,
     inputs=inputs,

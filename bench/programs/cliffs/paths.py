@@ -20,6 +20,7 @@ WORK = Workload(
     title="shortest paths between all pairs",
     unit="triple",
     parameters={"n": 192},
+    device={"n": 768},
     smoke={"n": 37},
     items=lambda n: n * n * n,
     inputs=inputs,

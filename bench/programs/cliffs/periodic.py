@@ -16,6 +16,7 @@ WORK = Workload(
     title="5 points on a torus of odd sizes",
     unit="cell",
     parameters={"n": 509, "m": 1021},
+    device={"n": 2045, "m": 4093},
     smoke={"n": 21, "m": 45},
     items=lambda n, m: n * m,
     inputs=inputs,

@@ -19,6 +19,7 @@ WORK = Workload(
     title="a power of each number",
     unit="number",
     parameters={"n": 100_003},
+    device={"n": 4_000_003},
     smoke={"n": 303},
     items=lambda n: n,
     inputs=inputs,

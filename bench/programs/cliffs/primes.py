@@ -17,6 +17,7 @@ WORK = Workload(
     title="trial division of each number",
     unit="number",
     parameters={"n": 100_003},
+    device={"n": 1_000_003},
     smoke={"n": 1003},
     items=lambda n: n,
     inputs=lambda rng, n: {},

@@ -17,6 +17,7 @@ WORK = Workload(
     title="products of 3 x 3 matrices",
     unit="product",
     parameters={"n": 60_000},
+    device={"n": 1_000_000},
     smoke={"n": 131},
     items=lambda n: n,
     inputs=inputs,

@@ -22,6 +22,7 @@ WORK = Workload(
     title="red-black relaxation",
     unit="cell",
     parameters={"n": 510, "m": 1022},
+    device={"n": 2046, "m": 4094},
     smoke={"n": 22, "m": 46},
     items=lambda n, m: n * m,
     inputs=inputs,

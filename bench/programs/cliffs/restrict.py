@@ -17,6 +17,7 @@ WORK = Workload(
     title="means of 2 x 2 x 2 cells",
     unit="fine cell",
     parameters={"n": 45},
+    device={"n": 128},
     smoke={"n": 7},
     items=lambda n: 8 * n**3,
     inputs=inputs,

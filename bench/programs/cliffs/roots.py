@@ -22,6 +22,7 @@ WORK = Workload(
     title="roots of x^5 + x = y",
     unit="root",
     parameters={"n": 100_000},
+    device={"n": 2_000_000},
     smoke={"n": 501},
     items=lambda n: n,
     inputs=inputs,

@@ -17,6 +17,7 @@ WORK = Workload(
     title="sum of squares of each row of a table",
     unit="value",
     parameters={"n": 997, "m": 1021},
+    device={"n": 3989, "m": 2039},
     smoke={"n": 19, "m": 45},
     items=lambda n, m: n * m,
     inputs=inputs,

@@ -19,6 +19,7 @@ WORK = Workload(
     title="a x + y",
     unit="value",
     parameters={"n": 300_003},
+    device={"n": 16_000_005},
     smoke={"n": 303},
     items=lambda n: n,
     inputs=inputs,

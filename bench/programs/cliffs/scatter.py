@@ -27,6 +27,7 @@ WORK = Workload(
     title="mass and momentum of particles to 3 x 3 cells",
     unit="particle",
     parameters={"particles": 60_000, "grid": 128},
+    device={"particles": 1_000_000, "grid": 512},
     smoke={"particles": 200, "grid": 16},
     items=lambda particles, grid: particles,
     inputs=inputs,

@@ -32,6 +32,7 @@ WORK = Workload(
     title="7 points over sparse leaves of 8 x 8 x 8",
     unit="cell",
     parameters={"n": 14, "share": 0.15},
+    device={"n": 36, "share": 0.15},
     smoke={"n": 3, "share": 0.4},
     items=lambda n, share: int(share * n**3) * LEAF**3,
     inputs=inputs,

@@ -20,6 +20,7 @@ WORK = Workload(
     title="5 points over the interior of a grid",
     unit="cell",
     parameters={"n": 509, "m": 1021},
+    device={"n": 2045, "m": 4093},
     smoke={"n": 21, "m": 45},
     items=lambda n, m: n * m,
     inputs=inputs,

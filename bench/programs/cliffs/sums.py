@@ -19,6 +19,7 @@ WORK = Workload(
     title="sum of an f32 array",
     unit="value",
     parameters={"n": 1_000_000},
+    device={"n": 16_000_000},
     smoke={"n": 5000},
     items=lambda n: n,
     inputs=inputs,

@@ -25,6 +25,7 @@ WORK = Workload(
     title="trilinear reads of a dense grid",
     unit="point",
     parameters={"n": 64, "points": 100_000},
+    device={"n": 192, "points": 4_000_000},
     smoke={"n": 9, "points": 300},
     items=lambda n, points: points,
     inputs=inputs,

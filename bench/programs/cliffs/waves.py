@@ -18,6 +18,7 @@ WORK = Workload(
     title="sin, cos, exp and log of each value",
     unit="value",
     parameters={"n": 200_001},
+    device={"n": 8_000_001},
     smoke={"n": 303},
     items=lambda n: n,
     inputs=inputs,

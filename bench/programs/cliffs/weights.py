@@ -18,6 +18,7 @@ WORK = Workload(
     title="a convolution by weights of run-time size",
     unit="cell",
     parameters={"n": 256, "m": 300},
+    device={"n": 1024, "m": 1200},
     smoke={"n": 19, "m": 45},
     items=lambda n, m: n * m,
     inputs=inputs,

@@ -22,6 +22,7 @@ WORK = Workload(
     title="game of life of i32 cells on a torus",
     unit="cell",
     parameters={"n": 512, "m": 1024},
+    device={"n": 2048, "m": 4096},
     smoke={"n": 32, "m": 64},
     items=lambda n, m: n * m,
     inputs=inputs,
