@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import context, errors, math, types, ui
 from . import derivative as _derivative  # noqa: F401  (so that kernels have derivatives)
+from . import device_work as _device_work  # noqa: F401  (so that fields of a device have its kernels)
 from . import devices as _devices
 from . import dtypes as _dtypes
 from . import not_here as _not_here

@@ -1,6 +1,7 @@
 // Whole members to and from dense arrays, and one value into all active cells: what callers may ask for. copies.cpp copies.
 #include "support/checked.h"
 #include "tree/access.h"
+#include "tree/box.h"
 #include "tree/copies.h"
 #include "tree/staged.h"
 
@@ -46,8 +47,28 @@ metate_status prepare(const char *function, const metate_tree *tree, Transfer &t
               type.levelName(level), show(total.value()), show(transfer.bytes));
 }
 
+// Where the host does not reach the block, and a member's cells are one piece of it in the array's order, no copy of the block is made:
+// the offset of that piece.
+bool isOnePiece(const metate_tree &tree, const Transfer &transfer, uint64_t *offset) {
+  const metate_type &type = *tree.type;
+  uint32_t level = transfer.levels[0];
+  if (!tree.isElsewhere() || transfer.count > 1 || type.levels[level].quant ||
+      type.facts[level].ownerPool != METATE_NONE || !type.facts[level].everyCell)
+    return false;
+  Box box = boxBelow(type, nestOf(type, level), 0, transfer.stride);
+  uint64_t goesOn = box.cellBytes;
+  for (uint32_t k = box.rank; k-- > 0; goesOn *= box.dimensions[k].extent)
+    if (box.dimensions[k].inCells != goesOn || box.dimensions[k].inArray != goesOn)
+      return false;
+  *offset = tree.layout.rootOffset + box.offset;
+  return goesOn == transfer.bytes;
+}
+
 metate_status readMembers(const char *function, const metate_tree *tree, Transfer transfer) {
   METATE_TRY(prepare(function, tree, transfer));
+  uint64_t offset;
+  if (isOnePiece(*tree, transfer, &offset))
+    return readRegion(*tree->device, tree->memory, offset, transfer.array, transfer.bytes);
   return onHost(*tree, Use::reads,
                 [&](const Block &block) { return copyToArray(block, transfer); });
 }
@@ -57,6 +78,11 @@ metate_status writeMembers(const char *function, metate_tree *tree, Transfer tra
   METATE_TRY(checkWritable(function, tree));
   METATE_TRY(prepare(function, tree, transfer));
   METATE_TRY(checkBooleans(function, tree, transfer.levels[0], transfer.array, transfer.bytes));
+  uint64_t offset;
+  if (isOnePiece(*tree, transfer, &offset)) {
+    os::Lock lock(tree->device->stagedMutex); // who works on a copy of the block writes it back
+    return writeRegion(*tree->device, tree->memory, offset, transfer.array, transfer.bytes);
+  }
   return onHost(*tree, Use::changes,
                 [&](const Block &block) { return copyToCells(block, transfer); });
 }

@@ -55,8 +55,8 @@ Cell DynamicLowering::locate(ByteBuilder &bytes, const layout::Node &node,
   Value active =
       bytes.compare(arith::CmpIPredicate::ult, index, bytes.toIndex(length(bytes, node, query)));
   Value link = bytes.readInteger(linkOf(bytes, node, query.container, index), 32, query.concurrent);
-  // The length may have been read before the list was emptied, the link after it.
-  if (query.unlinked && !query.entry)
+  // The length may have been read before the list was emptied, the link after it; on a device it may be ahead of chunks.
+  if ((query.unlinked || query.concurrent) && !query.entry)
     active = arith::AndIOp::create(bytes.builder, bytes.loc, active, bytes.isNonzero(link));
   if (query.inside) {
     active = arith::AndIOp::create(bytes.builder, bytes.loc, query.inside, active);

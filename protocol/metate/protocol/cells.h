@@ -170,6 +170,75 @@ METATE_VIEW_INLINE uint32_t metate_view_dynamic_activate(const metate_view *view
   return strict && beyond ? 0 : slot;
 }
 
+#if METATE_DEVICE
+/* The length to `limit` where it is beyond that; what a task that gives up the list has made of it meanwhile stays. */
+METATE_VIEW_FUNCTION void metate_view_shorten(METATE_BLOCK uint32_t *length, uint32_t limit) {
+  uint32_t known = METATE_ATOMIC_LOAD(length, RELAXED);
+  while (known > limit &&
+         !METATE_ATOMIC_COMPARE_EXCHANGE(length, &known, limit, 1, RELAXED, RELAXED)) {
+  }
+}
+
+/* The chunks up to `chunk`, claimed in order where they are missing, so that those that are there are the first ones: how many
+ * of them there are, `chunk` + 1, or fewer where the pool is exhausted. */
+METATE_VIEW_SHARED uint32_t metate_view_claim_chunks(const metate_view *view, uint32_t level,
+                                                     METATE_BLOCK uint8_t *container,
+                                                     uint32_t chunk, const uint32_t *key) {
+  METATE_BLOCK uint32_t *links = metate_view_chunk_links(container);
+  uint32_t next = chunk;
+  while (next && !METATE_ATOMIC_LOAD(links + next - 1, ACQUIRE))
+    --next;
+  while (next <= chunk && metate_view_chunk_claim(view, level, container, next, key))
+    ++next;
+  return next;
+}
+
+/* `count` new last cells of the list, side by side: the first one's index, and above 32 bits how many there are, fewer where the
+ * list or the pool is full. Thousands of workers meet at one length, so each adds to it at once, and looks afterwards
+ * whether its cells are there: meanwhile a length may be beyond chunks, which nobody follows. Where they cannot be had, the list ends
+ * with the last chunk that there is. */
+METATE_VIEW_INLINE int64_t metate_view_append_run(const metate_view *view, uint32_t level,
+                                                  METATE_BLOCK uint8_t *container, uint32_t count,
+                                                  const uint32_t *key) {
+  const metate_level *own = metate_view_level(view, level);
+  METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
+  uint64_t first = own->cells, end = first, reached;
+  if (METATE_ATOMIC_LOAD(length, RELAXED) < own->cells) {
+    first = METATE_ATOMIC_FETCH_ADD(length, count, RELAXED);
+    end = first + count;
+  }
+  if (first >= own->cells || end > own->cells) {
+    metate_view_report(view, level, 0);
+    metate_view_shorten(length, (uint32_t)own->cells);
+    end = own->cells;
+  }
+  if (first >= end)
+    return 0;
+  reached = end;
+  uint32_t last = (uint32_t)((end - 1) / own->slot_cells);
+  uint32_t begin = (uint32_t)(first / own->slot_cells);
+  for (uint32_t chunk = begin; chunk <= last; ++chunk) {
+    if (METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, ACQUIRE))
+      continue;
+    uint32_t there = metate_view_claim_chunks(view, level, container, chunk, key);
+    if (there > chunk)
+      continue;
+    reached = (uint64_t)there * own->slot_cells;
+    metate_view_shorten(length, (uint32_t)reached);
+    break;
+  }
+  metate_view_change(view);
+  return reached > first ? (int64_t)((reached - first) << 32 | first) : 0;
+}
+
+/* A new last cell of the list: its index, or -1 where the list or the pool is full. */
+METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t level,
+                                              METATE_BLOCK uint8_t *container,
+                                              const uint32_t *key) {
+  int64_t run = metate_view_append_run(view, level, container, 1, key);
+  return run ? (int64_t)(uint32_t)run : -1;
+}
+#else
 /* A new last cell of the list: its index, or -1 where the list or the pool is full. */
 METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t level,
                                               METATE_BLOCK uint8_t *container,
@@ -197,6 +266,8 @@ METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t 
   }
 }
 
+#endif
+
 /* The same by a worker that no other is beside: nobody else changes the length. */
 METATE_VIEW_INLINE int64_t metate_view_append_alone(const metate_view *view, uint32_t level,
                                                     METATE_BLOCK uint8_t *container,
@@ -217,6 +288,7 @@ METATE_VIEW_INLINE int64_t metate_view_append_alone(const metate_view *view, uin
   return known;
 }
 
+#if !METATE_DEVICE
 /* `count` new last cells of the list, side by side: the first one's index, and above 32 bits how many there are, fewer
  * where the list or the pool is full. */
 METATE_VIEW_INLINE int64_t metate_view_append_run(const metate_view *view, uint32_t level,
@@ -251,6 +323,7 @@ METATE_VIEW_INLINE int64_t metate_view_append_run(const metate_view *view, uint3
     known = METATE_ATOMIC_LOAD(length, ACQUIRE);
   }
 }
+#endif
 
 /* ---- deactivation ------------------------------------------------------------------------------- */
 

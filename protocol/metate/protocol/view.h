@@ -260,13 +260,52 @@ METATE_VIEW_FUNCTION void metate_view_fill_cells(const metate_view *view, uint32
   metate_view_repeat(first, own->cell_bytes, count);
 }
 
+#ifdef __NVPTX__
+#define METATE_SHUFFLE(mask, value, lane)                                                          \
+  ((uint32_t)__nvvm_shfl_sync_idx_i32(mask, (int32_t)(value), lane, 31))
+
+/* The invocations of a warp that come here together write one range after the other, each a part of it, so that words side by side
+ * are written at once: `bytes` of zeros, or of what stands at `from`. False: this one is alone. */
+static __attribute__((noinline, convergent, unused)) int
+metate_view_write_together(METATE_BLOCK uint8_t *to, const METATE_BLOCK uint8_t *from,
+                           uint64_t bytes) {
+  uint32_t mask = __nvvm_activemask(), count = (uint32_t)__builtin_popcount(mask);
+  uint32_t rank = (uint32_t)__builtin_popcount(mask & __nvvm_read_ptx_sreg_lanemask_lt());
+  if (count == 1)
+    return 0;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    uint32_t lane = (uint32_t)__builtin_ctz(rest);
+    uint64_t at = METATE_SHUFFLE(mask, (uint64_t)to, lane) |
+                  (uint64_t)METATE_SHUFFLE(mask, (uint64_t)to >> 32, lane) << 32;
+    uint64_t source = METATE_SHUFFLE(mask, (uint64_t)from, lane) |
+                      (uint64_t)METATE_SHUFFLE(mask, (uint64_t)from >> 32, lane) << 32;
+    uint64_t size =
+        METATE_SHUFFLE(mask, bytes, lane) | (uint64_t)METATE_SHUFFLE(mask, bytes >> 32, lane) << 32;
+    uint64_t words = ((at | source) & 3) ? 0 : size / 4;
+    for (uint64_t k = rank; k < words; k += count)
+      ((METATE_BLOCK uint32_t *)at)[k] = source ? ((METATE_BLOCK uint32_t *)source)[k] : 0;
+    for (uint64_t k = 4 * words + rank; k < size; k += count)
+      ((METATE_BLOCK uint8_t *)at)[k] = source ? ((METATE_BLOCK uint8_t *)source)[k] : 0;
+  }
+  __nvvm_bar_warp_sync(mask);
+  return 1;
+}
+#else
+#define metate_view_write_together(to, from, bytes) 0
+#endif
+
 METATE_VIEW_INLINE void metate_view_fill_slot(const metate_view *view, uint32_t level,
                                               uint32_t slot) {
   const metate_level *own = metate_view_level(view, level);
   METATE_BLOCK uint8_t *to = metate_view_slot(view, level, slot);
+  int isCopied = !(own->flags & METATE_LEVEL_ZERO) && own->flags & METATE_LEVEL_AMBIENT;
+  if (own->flags & (METATE_LEVEL_ZERO | METATE_LEVEL_AMBIENT) &&
+      metate_view_write_together(to, isCopied ? metate_view_slot(view, level, 0) : NULL,
+                                 own->slot_bytes))
+    return;
   if (own->flags & METATE_LEVEL_ZERO)
     __builtin_memset(to, 0, own->slot_bytes);
-  else if (own->flags & METATE_LEVEL_AMBIENT)
+  else if (isCopied)
     __builtin_memcpy(to, metate_view_slot(view, level, 0), own->slot_bytes);
   else
     metate_view_fill_cells(view, level, to, own->slot_cells);

@@ -14,7 +14,7 @@ from .. import context as _context
 from ..drawn_levels import Drawn, DrawnLevel, levels_up
 from ..errors import TreeError
 from ..tree_type import LevelStats, TreeType
-from . import drawing, partner_places
+from . import again, drawing, partner_places
 from .drawing import FieldTree, tree_of
 from .place import place
 
@@ -146,7 +146,9 @@ class SNode(_Fields, DrawnLevel):
         """
         tree_of(self).fix()
         for level in drawing.sparse_levels(self):
-            level._tree._deactivate_all(level._number())
+            tree, number = level._tree, level._number()
+            if not again.was_run("deactivate_all", tree, number, level):
+                tree._deactivate_all(number)
 
     def _check_list(self, what):
         if self.kind != "dynamic":
