@@ -40,6 +40,20 @@ Sticky stickyOf(const metate_kernel &kernel, const metate_argument *arguments, u
   return sticky;
 }
 
+// On a device an append may have added to a length and then found no slot for its chunk, where others took thousands of slots meanwhile
+// (metate_view_append_at_once): each list ends with the last chunk that there is.
+metate_status mendLists(const metate_tree &tree, const Sticky &sticky) {
+  if (!tree.isElsewhere() || sticky.number >= tree.type->poolCount() ||
+      tree.type->poolLevel(sticky.number).kind != METATE_LEVEL_DYNAMIC)
+    return METATE_OK;
+  return onHost(tree, Use::changes, [](const Block &block) {
+    metate_view view = block.view();
+    metate_view_collect(&view, 1);
+    metate_view_settle(&view);
+    return METATE_OK;
+  });
+}
+
 metate_status failExhausted(const metate_tree &tree, const Sticky &sticky, const char *who) {
   return failCapacity(*tree.type, tree.pools, sticky.number, sticky.needed, who);
 }
@@ -127,10 +141,12 @@ metate_status reportCapacity(const metate_kernel &kernel, const metate_argument 
     Sticky sticky = stickyOf(kernel, arguments, i);
     if (sticky.status == METATE_OK)
       continue;
+    const metate_tree &tree = *arguments[i].value.tree;
+    METATE_TRY(mendLists(tree, sticky));
     char who[128];
     snprintf(who, sizeof who, "kernel '%s' argument %u '%s': ", kernel.name, i,
              kernel.argumentName(i));
-    return failExhausted(*arguments[i].value.tree, sticky, who);
+    return failExhausted(tree, sticky, who);
   }
   return METATE_OK;
 }

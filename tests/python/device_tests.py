@@ -10,6 +10,7 @@ import metate as mt
 
 ARCH = os.environ.get("METATE_TEST_ARCH")
 TESTS = pathlib.Path(__file__).resolve().parents[1]
+IN_ORDER = ARCH in (None, "simt")  # one worker, or one of the device's threads, runs iterations one after the other
 LIST = TESTS / "devices" / "expected_failures.toml"
 E2E = TESTS / "e2e"
 

@@ -152,6 +152,10 @@ METATE_VIEW_INLINE uint32_t metate_view_dynamic_activate(const metate_view *view
       return slot;
   }
   uint32_t next = known / own->slot_cells < chunk ? known / own->slot_cells : chunk;
+#if METATE_DEVICE /* the length may be ahead of chunks */
+  while (next && !METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + next - 1, ACQUIRE))
+    --next;
+#endif
   for (; next <= chunk; ++next) {
     int there = METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + next, RELAXED) != 0;
     slot = metate_view_chunk_claim(view, level, container, next, key);
@@ -193,58 +197,55 @@ METATE_VIEW_SHARED uint32_t metate_view_claim_chunks(const metate_view *view, ui
   return next;
 }
 
-/* `count` new last cells of the list, side by side: the first one's index, and above 32 bits how many there are, fewer where the
- * list or the pool is full. Thousands of workers meet at one length, so each adds to it at once, and looks afterwards
- * whether its cells are there: meanwhile a length may be beyond chunks, which nobody follows. Where they cannot be had, the list ends
- * with the last chunk that there is. */
-METATE_VIEW_INLINE int64_t metate_view_append_run(const metate_view *view, uint32_t level,
-                                                  METATE_BLOCK uint8_t *container, uint32_t count,
-                                                  const uint32_t *key) {
+/* Is no worker left without a slot who needs one now? Where the pool has one for each chunk of all lists, or more to spare than all
+ * workers can take, of whom each holds one at most. */
+METATE_VIEW_INLINE int metate_view_is_roomy(const metate_view *view, uint32_t level) {
+  uint64_t lists = 1, capacity = metate_view_capacity(view, level);
+  uint32_t above = metate_view_level(view, level)->parent;
+  for (; above && metate_view_level(view, above)->pool == METATE_NONE;
+       above = metate_view_level(view, above)->parent)
+    lists *= metate_view_level(view, above)->cells;
+  if (!above && lists * metate_view_chunks(metate_view_level(view, level)) <= capacity)
+    return 1;
+  uint64_t used = METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->used, RELAXED);
+  return used + (metate_view_physical(view, level) - capacity) < capacity;
+}
+
+/* metate_view_append where the pool is roomy: thousands of workers meet at one length, so each adds to it at once, and looks afterwards
+ * whether its chunk is there. So in such a task a length may be ahead of chunks, which who reads them tests; a chunk that cannot
+ * be had after all, since others took slots by the thousand meanwhile, is the host's to mend (runtime/kernel/failure.cpp). */
+METATE_VIEW_INLINE int64_t metate_view_append_at_once(const metate_view *view, uint32_t level,
+                                                      METATE_BLOCK uint8_t *container,
+                                                      const uint32_t *key) {
   const metate_level *own = metate_view_level(view, level);
   METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
-  uint64_t first = own->cells, end = first, reached;
-  if (METATE_ATOMIC_LOAD(length, RELAXED) < own->cells) {
-    first = METATE_ATOMIC_FETCH_ADD(length, count, RELAXED);
-    end = first + count;
-  }
-  if (first >= own->cells || end > own->cells) {
+  uint32_t index = (uint32_t)own->cells;
+  if (METATE_ATOMIC_LOAD(length, RELAXED) < own->cells)
+    index = METATE_ATOMIC_FETCH_ADD(length, 1u, RELAXED);
+  if (index >= own->cells) {
     metate_view_report(view, level, 0);
     metate_view_shorten(length, (uint32_t)own->cells);
-    end = own->cells;
+    return -1;
   }
-  if (first >= end)
-    return 0;
-  reached = end;
-  uint32_t last = (uint32_t)((end - 1) / own->slot_cells);
-  uint32_t begin = (uint32_t)(first / own->slot_cells);
-  for (uint32_t chunk = begin; chunk <= last; ++chunk) {
-    if (METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, ACQUIRE))
-      continue;
-    uint32_t there = metate_view_claim_chunks(view, level, container, chunk, key);
-    if (there > chunk)
-      continue;
-    reached = (uint64_t)there * own->slot_cells;
-    metate_view_shorten(length, (uint32_t)reached);
-    break;
-  }
+  uint32_t chunk = index / own->slot_cells;
+  if (!METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, ACQUIRE) &&
+      metate_view_claim_chunks(view, level, container, chunk, key) <= chunk)
+    return -1;
   metate_view_change(view);
-  return reached > first ? (int64_t)((reached - first) << 32 | first) : 0;
+  return index;
 }
+#endif
 
 /* A new last cell of the list: its index, or -1 where the list or the pool is full. */
 METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t level,
                                               METATE_BLOCK uint8_t *container,
                                               const uint32_t *key) {
-  int64_t run = metate_view_append_run(view, level, container, 1, key);
-  return run ? (int64_t)(uint32_t)run : -1;
-}
-#else
-/* A new last cell of the list: its index, or -1 where the list or the pool is full. */
-METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t level,
-                                              METATE_BLOCK uint8_t *container,
-                                              const uint32_t *key) {
   const metate_level *own = metate_view_level(view, level);
   METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
+#if METATE_DEVICE
+  if (metate_view_is_roomy(view, level))
+    return metate_view_append_at_once(view, level, container, key);
+#endif
   uint32_t known = METATE_ATOMIC_LOAD(length, ACQUIRE);
   for (uint32_t turns = 8;; turns = turns < 64 ? 2 * turns : turns) {
     if (known >= own->cells) {
@@ -266,8 +267,6 @@ METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t 
   }
 }
 
-#endif
-
 /* The same by a worker that no other is beside: nobody else changes the length. */
 METATE_VIEW_INLINE int64_t metate_view_append_alone(const metate_view *view, uint32_t level,
                                                     METATE_BLOCK uint8_t *container,
@@ -288,7 +287,6 @@ METATE_VIEW_INLINE int64_t metate_view_append_alone(const metate_view *view, uin
   return known;
 }
 
-#if !METATE_DEVICE
 /* `count` new last cells of the list, side by side: the first one's index, and above 32 bits how many there are, fewer
  * where the list or the pool is full. */
 METATE_VIEW_INLINE int64_t metate_view_append_run(const metate_view *view, uint32_t level,
@@ -323,7 +321,6 @@ METATE_VIEW_INLINE int64_t metate_view_append_run(const metate_view *view, uint3
     known = METATE_ATOMIC_LOAD(length, ACQUIRE);
   }
 }
-#endif
 
 /* ---- deactivation ------------------------------------------------------------------------------- */
 
