@@ -7,6 +7,9 @@
  * from the length on hold background, no store has landed at another index, and slots are linked or free.
  * All this also where the pool has too few slots.
  *
+ * -DDEVICE: a device's append where the pool is roomy (metate_view_append_at_once): it adds to the length, then looks for the chunk. A
+ * reader may find a length ahead of chunks then, and tests; in the end nothing differs. Where it is not roomy it is the same as on a CPU.
+ *
  * Slots are taken and given back in one step (pool.pml), and so are retired ones (deactivate.pml).
  *
  * Weak memory. What pool.pml says, and:
@@ -31,8 +34,17 @@
  * check runs given up meanwhile | -DOPS=1 -DEXTENT=5 -DCAPACITY=20 -DCLEAR -DSTART=3 -DRUN=3
  * check given up meanwhile | -DOPS=2 -DEXTENT=3 -DCAPACITY=20 -DCLEAR -DSTART=3
  * check given up meanwhile, three workers | -DWORKERS=3 -DOPS=1 -DEXTENT=3 -DCAPACITY=20 -DCLEAR -DSTART=2
+ * check a device, all slots there | -DDEVICE -DOPS=2 -DEXTENT=5 -DCAPACITY=3 -DSTART=1
+ * check a device, three workers | -DDEVICE -DWORKERS=3 -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DSTART=1
+ * check a device, a full list | -DDEVICE -DOPS=3 -DEXTENT=3 -DCAPACITY=2 -DSTART=1
+ * check a device, not roomy in the end | -DDEVICE -DOPS=2 -DEXTENT=7 -DCAPACITY=3 -DSTART=0
+ * check a device, given up meanwhile | -DDEVICE -DOPS=1 -DEXTENT=5 -DCAPACITY=20 -DCLEAR -DSTART=3
+ * ends  every loop of a device ends | -DDEVICE -DOPS=1 -DEXTENT=5 -DCAPACITY=3
  * ends  every loop ends | -DOPS=1 -DEXTENT=5 -DCAPACITY=3
  * ends  every loop of runs ends | -DOPS=1 -DEXTENT=5 -DCAPACITY=3 -DRUN=3
+ * fault a device adds without room | -DDEVICE -DALWAYS_ROOMY -DOPS=2 -DEXTENT=7 -DCAPACITY=1 -DSTART=0 | c < needed
+ * fault a device's reader does not test | -DDEVICE -DNO_READ_TEST -DOPS=1 -DEXTENT=5 -DCAPACITY=3 -DSTART=2 | slot
+ * fault a device leaves a length beyond a full list | -DDEVICE -DNO_SHORTEN -DOPS=3 -DEXTENT=3 -DCAPACITY=2 -DSTART=1 | length<=3
  * fault the length first, then the chunk | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DLENGTH_FIRST | slot || cleared
  * fault an append stores the length | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DPLAIN_APPEND | given >> index
  * fault a run stores the length | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DRUN=2 -DPLAIN_APPEND | given >> index
@@ -194,6 +206,71 @@ inline append() {
   fi
 }
 
+#ifdef DEVICE
+#ifdef ALWAYS_ROOMY
+#define roomy true
+#else
+#define roomy (CHUNKS <= CAPACITY || used + WORKERS < CAPACITY)
+#endif
+
+/* metate_view_append_at_once, then a store at the index. */
+inline append_at_once() {
+  index = EXTENT;
+  if
+  :: length < EXTENT -> d_step { index = length; length++; }
+  :: else -> skip
+  fi;
+  if
+  :: index >= EXTENT ->
+     known = length;
+     do /* metate_view_shorten */
+#ifdef NO_SHORTEN
+     :: true -> break
+#else
+     :: known <= EXTENT -> break
+     :: else ->
+        d_step {
+          if
+          :: length == known -> length = EXTENT; known = EXTENT;
+          :: else -> known = length;
+          fi
+        }
+#endif
+     od
+  :: else ->
+     d_step {
+       assert(!has(given, index) || cleared);
+       given = with(given, index);
+     }
+     slot = link[index / CHUNK];
+     if
+     :: slot -> skip
+     :: else -> /* metate_view_claim_chunks */
+        c = index / CHUNK;
+        do
+        :: c == 0 -> break
+        :: c && link[c - 1] -> break
+        :: else -> c--
+        od;
+        do
+        :: true ->
+           slot = 0;
+           claim();
+           if
+           :: slot == 0 || c == index / CHUNK -> break
+           :: else -> c++
+           fi
+        od
+     fi;
+     beyond = 0;
+     if
+     :: slot -> store(index)
+     :: else -> skip
+     fi
+  fi
+}
+#endif
+
 #ifdef RUN
 /* metate_view_append_run, then a store at each index. */
 inline append_run() {
@@ -269,6 +346,13 @@ inline activate() {
 #else
      c = (known / CHUNK < index / CHUNK -> known / CHUNK : index / CHUNK);
 #endif
+#ifdef DEVICE
+     do
+     :: c == 0 -> break
+     :: c && link[c - 1] -> break
+     :: else -> c--
+     od;
+#endif
      do
      :: true ->
         claim();
@@ -337,7 +421,9 @@ inline read_last() {
   :: known ->
      slot = link[(known - 1) / CHUNK];
      d_step {
+#if !defined(DEVICE) || defined(NO_READ_TEST)
        assert(slot || cleared);
+#endif
        assert(cell[slot * CHUNK + (known - 1) % CHUNK] != GARBAGE);
      }
   :: else -> skip
@@ -352,7 +438,12 @@ proctype worker(bool first) {
   :: else ->
      todo--;
      if
+#ifdef DEVICE
+     :: roomy -> append_at_once()
+     :: !roomy -> append()
+#else
      :: append()
+#endif
 #ifdef RUN
      :: append_run()
 #endif
@@ -392,6 +483,7 @@ inline sweep() {
 
 inline check_sound() {
   d_step {
+    assert(length <= EXTENT);
     needed = (length + CHUNK - 1) / CHUNK;
     for (c : 0 .. CHUNKS - 1) {
       if
