@@ -47,6 +47,17 @@ static std::string functionOf(arith::AtomicRMWKind kind, Type type) {
   return text;
 }
 
+/// The address of what is combined with.
+static Value placeOf(OpBuilder &at, RmwOp merged) {
+  Location loc = merged.getLoc();
+  Code code(at, loc);
+  Value base =
+      UnrealizedConversionCastOp::create(at, loc, code.pointer(), merged.getBlock()).getResult(0);
+  Value offset = arith::IndexCastOp::create(at, loc, at.getI64Type(), merged.getOffset());
+  return LLVM::GEPOp::create(at, loc, code.pointer(), at.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
 namespace {
 class Reductions {
 public:
@@ -131,11 +142,7 @@ private:
     OpBuilder at(merged);
     Location loc = merged.getLoc();
     Code code(at, loc);
-    Value base =
-        UnrealizedConversionCastOp::create(at, loc, code.pointer(), merged.getBlock()).getResult(0);
-    Value offset = arith::IndexCastOp::create(at, loc, at.getI64Type(), merged.getOffset());
-    Value place = LLVM::GEPOp::create(at, loc, code.pointer(), at.getI8Type(), base,
-                                      ArrayRef<LLVM::GEPArg>{offset});
+    Value place = placeOf(at, merged);
     auto module = merged->getParentOfType<ModuleOp>();
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (!function) {
@@ -165,7 +172,7 @@ void grid::storePartials(OpBuilder &builder, ArrayRef<RmwOp> partials, Value fra
   RmwOp first = partials.front();
   Location loc = first.getLoc();
   Code code(builder, loc);
-  auto placeOf = [&](size_t k, Value piece) {
+  auto pieceOf = [&](size_t k, Value piece) {
     Value base = code.at(frame, pieces.place + int64_t(k) * Pieces::most * 8);
     Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), piece);
     return LLVM::GEPOp::create(builder, loc, code.pointer(), builder.getI64Type(), base,
@@ -176,22 +183,39 @@ void grid::storePartials(OpBuilder &builder, ArrayRef<RmwOp> partials, Value fra
   auto branch = scf::IfOp::create(builder, loc, isLast, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.elseBlock());
   for (auto [k, partial] : llvm::enumerate(partials))
-    LLVM::StoreOp::create(builder, loc, RmwOp(partial).getValue(), placeOf(k, begin));
+    LLVM::StoreOp::create(builder, loc, RmwOp(partial).getValue(), pieceOf(k, begin));
   builder.setInsertionPointToStart(branch.thenBlock());
   Value from =
       arith::ConstantIndexOp::create(builder, loc, isMutant(Mutant::GridPieceLeftOut) ? 1 : 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto each = scf::ForOp::create(builder, loc, from, number, one);
+  // Of a single place the sum is kept: each atomic operation would wait for the last one. Two may be one place.
+  Value place = partials.size() == 1 ? placeOf(builder, first) : Value();
+  Type type = first.getValue().getType();
+  SmallVector<Value> before;
+  if (place)
+    before.push_back(LLVM::LoadOp::create(builder, loc, type, place));
+  auto each = scf::ForOp::create(builder, loc, from, number, one, before);
   Value piece = each.getInductionVar();
   if (isMutant(Mutant::GridPiecesReversed)) {
     builder.setInsertionPointToStart(each.getBody());
     Value last = arith::SubIOp::create(builder, loc, number, one);
     piece = arith::SubIOp::create(builder, loc, last, piece);
   }
+  if (place) {
+    builder.setInsertionPointToEnd(each.getBody());
+    Value left = LLVM::LoadOp::create(builder, loc, type, pieceOf(0, piece));
+    Value sum =
+        arith::getReductionOp(first.getKind(), builder, loc, each.getRegionIterArg(0), left);
+    scf::YieldOp::create(builder, loc, sum);
+    builder.setInsertionPointAfter(each);
+    LLVM::StoreOp::create(builder, loc, each.getResult(0), place);
+    first.erase();
+    return;
+  }
   for (auto [k, partial] : llvm::enumerate(partials)) {
     RmwOp merge = partial;
     builder.setInsertionPoint(each.getBody()->getTerminator());
-    Value left = LLVM::LoadOp::create(builder, loc, merge.getValue().getType(), placeOf(k, piece));
+    Value left = LLVM::LoadOp::create(builder, loc, merge.getValue().getType(), pieceOf(k, piece));
     merge.getValueMutable().assign(left);
     merge->moveBefore(each.getBody()->getTerminator());
   }

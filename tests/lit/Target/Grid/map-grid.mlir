@@ -207,7 +207,7 @@ metate.kernel @fails(%x: !metate.block, %n: index, %flag: i1) {
 //--- pieces.mlir
 // Of a deterministic kernel, the sum of a loop is one of pieces, as many as there are iterations, at most 4,096: invocations do one after the
 // other, with iterations that are as far from one another. Each leaves its sum in the frame; called with no iterations, the body adds
-// those to the place, in order. A loop that shows its order is one invocation.
+// those to the place, in order, keeping the sum meanwhile where it is one place. A loop that shows its order is one invocation.
 // CHECK: {entry = "sum", flags = 4 : i64, frame = 33280 : i64
 // CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 1, 1, 0, 11, 0>, line = {{[0-9]+}} : i64, most = 4096 : i64, name = "sum_0"}
 // CHECK-SAME: {group = 1 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "sum_2"}
@@ -224,9 +224,12 @@ metate.kernel @fails(%x: !metate.block, %n: index, %flag: i1) {
 // CHECK-NOT: metate.rmw
 // CHECK: %[[LAST:.*]] = arith.cmpi eq
 // CHECK: scf.if %[[LAST]] {
-// CHECK: scf.for
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr
+// CHECK: %[[BEFORE:.*]] = llvm.load %[[PLACE]]
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%[[SOFAR:.*]] = %[[BEFORE]])
 // CHECK: %[[LEFT:.*]] = llvm.load
-// CHECK: metate.rmw addf %[[LEFT]],
+// CHECK: arith.addf %[[SOFAR]], %[[LEFT]]
+// CHECK: llvm.store %[[SUM]], %[[PLACE]]
 // CHECK: } else {
 // CHECK: llvm.store
 // CHECK-LABEL: llvm.func @sum_2(
