@@ -37,6 +37,7 @@ def parse(arguments, text, known):
     parser.add_argument("--compile", action="store_true", help="the first step's time of each spelling, at tiny sizes")
     parser.add_argument("--quick", action="store_true", help="two samples, nothing saved")
     parser.add_argument("--only", metavar="TEXT", default="", help="spellings whose title contains this")
+    parser.add_argument("--first", metavar="N", type=int, help="the first N spellings of each workload")
     parser.add_argument("--sides", metavar="A,B", default=",".join(side.PACKAGES), help="of metate,taichi,quadrants; default all")
     gpu.add_options(parser)
     parser.add_argument("--junit", metavar="FILE", help="with --smoke: a JUnit file of the comparisons")
@@ -53,10 +54,12 @@ def parse(arguments, text, known):
 
 
 def cases(known, options):
-    """(workload's name, [its cases]) of what was chosen."""
+    """(workload's name, [its cases]) of what was chosen. On a GPU no work that one thread does alone: it takes seconds a step."""
     for name in options.names:
         work = known[name]
-        chosen = [work.case(name, spelling, options.arch) for spelling in work.spellings if options.only in spelling.title]
+        here = [spelling for spelling in work.spellings if options.arch == "cpu" or "one thread" not in spelling.family]
+        here = [spelling for spelling in here if options.only in spelling.title][: options.first]
+        chosen = [work.case(name, spelling, options.arch) for spelling in here]
         if chosen:
             yield name, chosen
 
@@ -139,7 +142,7 @@ def timed_row(runner, case):
 def run_timed(known, options):
     """Exit code: 1 when a side gave another result, or Metate none."""
     done, start = [], time.monotonic()
-    whole = not options.quick and not options.only and options.names == list(known)
+    whole = not (options.quick or options.only or options.first) and options.names == list(known)
     saved = whole and (packages(options) == side.PACKAGES or options.arch != "cpu")
     with running(options) as runner:
         runner.sample, runner.launches, runner.doubt = SAMPLE, False, evenness.LEAST_PEER
