@@ -10,7 +10,7 @@ ARCH = device_tests.ARCH or mt.simt
 CAPACITY = 300
 
 
-@pytest.fixture(params=["1", "4"])
+@pytest.fixture(params=["1"] if device_tests.ARCH else ["1", "4"])
 def device(request, monkeypatch):
     """With invocations one after the other, and with four threads of them."""
     monkeypatch.setenv("METATE_SIMT_THREADS", request.param)

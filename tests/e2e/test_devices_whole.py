@@ -12,7 +12,7 @@ LISTS, MOST, CHUNK = 7, 60, 8
 Lists = mt.types.SNodeTreeBuilder().dense(mt.i, LISTS).dynamic(mt.j, MOST, CHUNK, name="list").place(a=mt.i32).build()
 
 
-@pytest.fixture(params=["1", "4"])
+@pytest.fixture(params=["1"] if device_tests.ARCH else ["1", "4"])
 def device(request, monkeypatch):
     """With invocations one after the other, and with four threads of them."""
     monkeypatch.setenv("METATE_SIMT_THREADS", request.param)

@@ -275,8 +275,9 @@ for options in ({}, {"opt_level": 0}):
         put(tree, 3, 128)
         assert tree.bit.to_numpy().sum() == 125
         print("inside", flush=True)
+behind = -(-(memory.nbytes - start - tree._root_offset()) // 8) * 64  # the bit of the first word behind the memory
 with mt.Context(sanitizer="address"):
-    put(tree, 8192, 8193)
+    put(tree, behind, behind + 1)
 print("outside", flush=True)
 """
 
