@@ -87,7 +87,7 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
     passes.addNestedPass<KernelOp>(createStageLeaves(
         {tuning.rows, tuning.ownWrites, tuning.tileBytes, tuning.rowBytes, tuning.unrolledParts}));
   }
-  if (options.scanMasks)
+  if (options.scanMasks && tuning.fullLeaves)
     passes.addNestedPass<KernelOp>(createScanMasks());
   if (options.privateReductions) {
     passes.addNestedPass<KernelOp>(

@@ -40,6 +40,7 @@ struct LayoutTuning {
   int64_t ownRowBytes = 0; ///< of rows that are an iteration's own and become local arrays, at most
   int64_t usesOfOwnRow = 4; ///< for each access that copies such a row, at least
   bool rows = true;         ///< may rows be read whole?
+  bool fullLeaves = true;   ///< have loops over leaves with bits a version for those that are full?
   bool ownWrites = true;    ///< may tiles hold cells that other iterations write meanwhile?
 };
 

@@ -86,6 +86,23 @@ def grid_cell_lost():
     expect(got[8:16], range(9, 17))
 
 
+@probe("GridClaimsLeftOut")
+def grid_claims_left_out():
+    tree_type = line()
+
+    @mt.kernel
+    def run(f: tree_type, g: tree_type):
+        for i in f:
+            g.a[i] = f.a[i] + 1
+
+    with grid():
+        tree, other = tree_type.new(), tree_type.new()
+        tree.a[8] = 4  # a leaf
+        run(tree, other)
+        got = other.a.to_numpy()
+    expect(got[8:16], [5] + [1] * 7)
+
+
 # ---- what stands between tasks
 
 

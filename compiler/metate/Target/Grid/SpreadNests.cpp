@@ -1,7 +1,8 @@
 //===- SpreadNests.cpp - cells of leaves become iterations ------*- C++ -*-===//
 //
 // On a CPU an iteration is a slot, and a loop in it walks over the cells of its leaf. An invocation is not worth that much: it is given a
-// cell, and invocations side by side have cells side by side.
+// cell, and invocations side by side have cells side by side. Where slots of another tree are activated for a leaf's cells, a range
+// before does that, slot by slot, and each cell finds them.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
@@ -10,7 +11,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace metate {
@@ -31,19 +34,38 @@ static int64_t turnsOf(scf::ForOp loop) {
   return std::max<int64_t>(0, high.getSExtValue());
 }
 
-/// What is computed for each cell instead of each slot changes nothing, and takes little.
-static bool mayBeRepeated(Operation *op) {
-  if (isa<ReadOp>(op))
-    return true;
-  if (auto call = dyn_cast<TreeCallOp>(op))
-    return call.getCallee().ends_with("find");
-  return isMemoryEffectFree(op);
+/// The read of the link that a call claims a slot for; null: it is no such call.
+static ReadOp linkOf(Operation *op) {
+  auto call = dyn_cast<TreeCallOp>(op);
+  if (!call || call.getCallee() != "claim")
+    return {};
+  for (Operation *user : call.getNumbers().front().getUsers())
+    if (auto read = dyn_cast<ReadOp>(user); read && read.getBlock() == call.getBlock())
+      return read;
+  return {};
+}
+
+/// What is computed for each cell instead of each slot changes nothing, and takes little. `claims`, if there are any to be had: calls that
+/// claim a slot, which a range before does.
+static bool mayBeRepeated(Operation *op, SmallVectorImpl<TreeCallOp> *claims = nullptr) {
+  return !op->walk([&](Operation *one) {
+              if (claims && linkOf(one)) {
+                claims->push_back(cast<TreeCallOp>(one));
+                return WalkResult::advance();
+              }
+              auto call = dyn_cast<TreeCallOp>(one);
+              bool isHarmless = isa<ReadOp, scf::IfOp, scf::YieldOp>(one) ||
+                                (call && call.getCallee().ends_with("find")) ||
+                                (!call && !one->getNumRegions() && isMemoryEffectFree(one));
+              return isHarmless ? WalkResult::advance() : WalkResult::interrupt();
+            }).wasInterrupted();
 }
 
 namespace {
 /// The loops of a range over the cells of one leaf, one in the other, and what is around them.
 struct Nest {
   SmallVector<scf::ForOp> loops;
+  SmallVector<TreeCallOp> claims; ///< around the loops
   int64_t cells = 1;
 
   static std::optional<Nest> of(RangeOp range) {
@@ -59,7 +81,7 @@ struct Nest {
           return std::nullopt;
         if (isDeeper)
           only = &op;
-        else if (!nest.isInside() && !mayBeRepeated(&op))
+        else if (!nest.isInside() && !mayBeRepeated(&op, &nest.claims))
           return std::nullopt;
       }
       if (nest.isInside() && !isPerfect(block, only))
@@ -109,11 +131,52 @@ private:
 struct SpreadNests : metate::impl::SpreadNestsBase<SpreadNests> {
   void runOnOperation() override {
     for (RangeOp range : llvm::to_vector(getOperation().getBody().getOps<RangeOp>()))
-      if (std::optional<Nest> nest = Nest::of(range))
+      if (std::optional<Nest> nest = Nest::of(range)) {
+        if (!nest->claims.empty())
+          claimBefore(range, *nest);
         spread(range, *nest);
+      }
+    getOperation().walk(readPlainly);
   }
 
 private:
+  /// Where no iteration changes which cells are active, what says so was there before the range: no read waits for another one.
+  static void readPlainly(RangeOp range) {
+    bool changes = range
+                       ->walk([](Operation *op) {
+                         auto call = dyn_cast<TreeCallOp>(op);
+                         auto rmw = dyn_cast<RmwOp>(op);
+                         bool isChange = (call && !call.getCallee().ends_with("find")) ||
+                                         isa<CasOp, CallOpInterface>(op) ||
+                                         (rmw && (rmw.getKind() == arith::AtomicRMWKind::ori ||
+                                                  rmw.getKind() == arith::AtomicRMWKind::andi));
+                         return isChange ? WalkResult::interrupt() : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+    if (!changes)
+      range->walk([](ReadOp read) { read.setAcquire(false); });
+  }
+
+  /// A range of the slots alone claims what the cells find then: the link once more is what the call gave, or 0 where there was no slot.
+  static void claimBefore(RangeOp range, Nest &nest) {
+    OpBuilder builder(range);
+    IRMapping mapping;
+    Operation *first = builder.clone(*range, mapping);
+    mapping.lookup(nest.loops.front().getOperation())->erase();
+    if (isMutant(Mutant::GridClaimsLeftOut))
+      first->erase();
+    for (TreeCallOp claim : nest.claims) {
+      ReadOp link = linkOf(claim);
+      builder.setInsertionPoint(claim);
+      auto again = ReadOp::create(builder, claim.getLoc(), claim->getResult(0).getType(),
+                                  claim.getBlock(), link.getOffset(), link.getScope(),
+                                  /*acquire=*/true, /*invariant=*/false);
+      claim->replaceAllUsesWith(again);
+      claim.erase();
+    }
+    nest.claims.clear();
+  }
+
   /// The range gets a dimension more; each loop runs its one turn where it stood.
   static void spread(RangeOp range, const Nest &nest) {
     OpBuilder builder(range);

@@ -22,7 +22,7 @@ using llvm::Expected;
 LayoutTuning GridTarget::layoutTuning(const Options &options) const {
   LayoutTuning tuning;
   // An invocation reads what it needs; rows and copies for each worker are for CPUs.
-  tuning.rows = false;
+  tuning.rows = tuning.fullLeaves = false;
   // Local arrays of invocations side by side lie interleaved, which rows of memory do not.
   tuning.ownRowBytes = options.optLevel > 0 ? 1024 : 0;
   tuning.leastAdds = tuning.leastPlaces = INT64_MAX;

@@ -57,7 +57,44 @@ metate.kernel @prelude(%b: !metate.block, %n: index, %v: i32) {
   metate.return
 }
 
-// A slot is claimed once; a look-up may be repeated.
+// Where a slot is claimed if a link is 0, a range before does that for each slot; the cells read the link again. What they read was there before
+// their range: nothing is acquired.
+// CHECK-LABEL: metate.kernel @claims_before
+// CHECK: metate.range (%[[SLOT:.*]]) = (%{{.*}}) to (%arg1) {
+// CHECK: %[[LINK:.*]] = metate.read %arg0[%[[SLOT]]] scope 0 acquire
+// CHECK: scf.if
+// CHECK: metate.tree_call "claim"
+// CHECK-NOT: metate.write
+// CHECK: metate.range (%[[SLOT:.*]], %[[CELL:.*]]) =
+// CHECK: metate.read %arg0[%[[SLOT]]] scope 0 : i32
+// CHECK-NOT: metate.tree_call
+// CHECK: %[[AGAIN:.*]] = metate.read %arg0[%[[SLOT]]] scope 0 : i32
+// CHECK-NOT: scf.for
+// CHECK: metate.write %{{.*}}, %arg0[%[[CELL]]]
+!claimed = !metate.tree<#metate.pointer<"i", [64], [#metate.dense<"i", [4], [#metate.place<"a" : i32>]>], name = "blocks">>
+metate.kernel @claims_before(%b: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0 : i32
+  metate.range (%slot) = (%c0) to (%n) {
+    %link = metate.read %b[%slot] scope 0 acquire : i32
+    %there = arith.cmpi ne, %link, %zero : i32
+    %found = scf.if %there -> (i32) {
+      scf.yield %link : i32
+    } else {
+      %taken = metate.tree_call "claim" %b level 1(%slot) at(%slot) flag 0 : !claimed -> i32
+      scf.yield %taken : i32
+    }
+    scf.for %i = %c0 to %c4 step %c1 {
+      metate.write %found, %b[%i] scope 0 : i32
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// Without a link that was read it stays as it is: a slot is claimed once; a look-up may be repeated.
 // CHECK-LABEL: metate.kernel @claims
 // CHECK: metate.range (%{{[a-z0-9]+}}) =
 // CHECK: metate.tree_call "claim"
