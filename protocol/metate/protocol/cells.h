@@ -337,11 +337,20 @@ METATE_VIEW_FUNCTION void metate_view_clear_list(const metate_view *view, uint32
                                                  METATE_BLOCK uint8_t *container) {
   const metate_level *own = metate_view_level(view, level);
   /* The length first: nobody reads a link that is being taken away. */
-  if (METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)container, RELAXED) &&
-      METATE_ATOMIC_EXCHANGE((METATE_BLOCK uint32_t *)container, 0u, ACQ_REL))
-    metate_view_change(view);
-  for (uint32_t k = 0, chunks = metate_view_chunks(own); k < chunks; ++k)
-    metate_view_unlink(view, level, metate_view_chunk_links(container) + k);
+  uint32_t length = METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)container, RELAXED);
+  if (length) {
+    length = METATE_ATOMIC_EXCHANGE((METATE_BLOCK uint32_t *)container, 0u, ACQ_REL);
+    if (length)
+      metate_view_change(view);
+  }
+  METATE_BLOCK uint32_t *links = metate_view_chunk_links(container);
+  for (uint32_t k = 0, chunks = metate_view_chunks(own); k < chunks; ++k) {
+#if METATE_DEVICE /* chunks that are there are the first ones; who comes with others at once is swept */
+    if ((uint64_t)k * own->slot_cells >= length && !METATE_ATOMIC_LOAD(links + k, RELAXED))
+      break;
+#endif
+    metate_view_unlink(view, level, links + k);
+  }
 }
 
 /* All hash cells below a container are given up: the stamp goes, collect finds the slots. */

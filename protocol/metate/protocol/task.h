@@ -107,11 +107,6 @@ METATE_VIEW_INLINE void metate_view_store(const metate_view *view, uint32_t leve
     METATE_ATOMIC_FETCH_OR(&pool->loaded, 1u << m, RELAXED);
 }
 
-/* One of several workers that share the slots of a pool out among them. */
-typedef struct metate_share {
-  uint32_t own, workers;
-} metate_share;
-
 /* A retired slot becomes free; what its own container links is retired. */
 METATE_VIEW_FUNCTION void metate_view_release(const metate_view *view, uint32_t level,
                                               uint32_t slot) {
@@ -185,17 +180,21 @@ METATE_VIEW_FUNCTION void metate_view_sweep_list(const metate_view *view, uint32
                            1);
 }
 
-/* Background in the inactive cells of a bitmasked container whose cells hold values alone. */
+/* Background in the inactive cells of one word of a bitmasked container, whose cells hold values alone. */
+METATE_VIEW_INLINE void metate_view_sweep_word(const metate_view *view, uint32_t level,
+                                               METATE_BLOCK uint8_t *container, uint64_t word) {
+  const metate_level *own = metate_view_level(view, level);
+  uint64_t first = 32 * word;
+  uint64_t inactive = (uint32_t)~metate_view_mask(own, container)[word];
+  if (own->cells - first < 32)
+    inactive &= (1ull << (own->cells - first)) - 1;
+  metate_view_fill_bits(view, level, container, first, inactive);
+}
 METATE_VIEW_INLINE void metate_view_sweep_mask(const metate_view *view, uint32_t level,
                                                METATE_BLOCK uint8_t *container) {
-  const metate_level *own = metate_view_level(view, level);
-  const METATE_BLOCK uint32_t *mask = metate_view_mask(own, container);
-  for (uint64_t first = 0; first < own->cells; first += 32) {
-    uint64_t inactive = (uint32_t)~mask[first / 32];
-    if (own->cells - first < 32)
-      inactive &= (1ull << (own->cells - first)) - 1;
-    metate_view_fill_bits(view, level, container, first, inactive);
-  }
+  for (uint32_t word = 0, words = metate_view_mask_words(metate_view_level(view, level));
+       word < words; ++word)
+    metate_view_sweep_word(view, level, container, word);
 }
 
 /* Background in what is inactive of one bitmasked container: values as runs, and what may hold more cell by cell. */
@@ -251,6 +250,67 @@ METATE_VIEW_FUNCTION void metate_view_settle(const metate_view *view) {
 /* What is a task of its own, over the slots of a pool, a host may give to its workers: so many slots, of hundreds of
  * nanoseconds each, are worth one. */
 #define METATE_VIEW_GRAIN 256
+
+#if METATE_DEVICE
+/* One of several workers that share the slots of a pool, or what lies in the root cell, out among them. */
+typedef struct metate_share {
+  uint32_t own, workers;
+} metate_share;
+
+/* What the root cell holds of a level is as many pieces as workers can have: chunks of lists, words of masks, cells that hold more than
+ * values. */
+METATE_VIEW_INLINE uint64_t metate_view_pieces(const metate_view *view, uint32_t level) {
+  const metate_level *own = metate_view_level(view, level);
+  if (own->kind == METATE_LEVEL_DYNAMIC)
+    return metate_view_chunks(own);
+  return metate_view_inert(view, level) ? metate_view_mask_words(own) : own->cells;
+}
+
+/* As metate_view_sweep_list, in two steps, of one chunk: a length ends before a chunk that is not there; then what is beyond goes. */
+METATE_VIEW_INLINE void metate_view_sweep_chunk(const metate_view *view, uint32_t level,
+                                                METATE_BLOCK uint8_t *container, uint32_t chunk,
+                                                int step) {
+  const metate_level *own = metate_view_level(view, level);
+  METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container,
+                        *link = metate_view_chunk_links(container) + chunk;
+  uint32_t begin = chunk * own->slot_cells, known = METATE_ATOMIC_LOAD(length, RELAXED);
+  int isThere = *link && metate_view_valid(view, level, *link);
+  if (step == 0) {
+    if (!isThere && known > begin)
+      metate_view_shorten(length, begin);
+    return;
+  }
+  if (known <= begin) {
+    metate_view_unlink(view, level, link);
+    return;
+  }
+  for (uint32_t n = known - begin; isThere && n < own->slot_cells; ++n)
+    metate_view_clear_cell(view, level, metate_view_slot(view, level, *link) + n * own->cell_bytes,
+                           1);
+}
+
+/* As metate_view_sweep_cell, of one level that lies in the root cell, and of a worker's share; of a dynamic level `step` 0, then 1. */
+METATE_VIEW_FUNCTION void metate_view_sweep_root_share(const metate_view *view, uint32_t level,
+                                                       int step, metate_share share) {
+  const metate_level *own = metate_view_level(view, level);
+  int isInert = metate_view_inert(view, level);
+  uint64_t each = metate_view_pieces(view, level);
+  uint64_t all = each * metate_view_inline_count(view, 0, level);
+  for (uint64_t n = share.own; n < all; n += share.workers) {
+    METATE_BLOCK uint8_t *container =
+        metate_view_inline_container(view, 0, level, metate_view_root(view), n / each, 1);
+    uint64_t k = n % each;
+    if (!container)
+      continue;
+    if (own->kind == METATE_LEVEL_DYNAMIC)
+      metate_view_sweep_chunk(view, level, container, (uint32_t)k, step);
+    else if (isInert)
+      metate_view_sweep_word(view, level, container, k);
+    else if (!(metate_view_mask(own, container)[k / 32] >> k % 32 & 1))
+      metate_view_clear_cell(view, level, container + k * own->cell_bytes, 1);
+  }
+}
+#endif
 
 /* As metate_view_sweep_cell, of the slots (begin, end]. */
 METATE_VIEW_FUNCTION void metate_view_sweep_slots(const metate_view *view, uint32_t level,
@@ -333,6 +393,15 @@ METATE_VIEW_FUNCTION void metate_view_collect(const metate_view *view, int sweep
 
 /* ---- the start of a task ------------------------------------------------------------------------ */
 
+METATE_VIEW_INLINE void metate_view_snapshot_chunk(const metate_view *view, uint32_t level,
+                                                   uint32_t length, uint32_t link, uint32_t chunk) {
+  const metate_level *own = metate_view_level(view, level);
+  uint32_t left = length - chunk * own->slot_cells;
+  if (link && metate_view_valid(view, level, link))
+    metate_view_record(view, level, link)[2 + own->coordinate_count] =
+        left < own->slot_cells ? left : own->slot_cells;
+}
+
 /* The length to the entry length; and to each chunk, which a task may find when its link is gone, how
  * many of its cells are below the length. */
 METATE_VIEW_FUNCTION void metate_view_snapshot_list(const metate_view *view, uint32_t level,
@@ -341,12 +410,8 @@ METATE_VIEW_FUNCTION void metate_view_snapshot_list(const metate_view *view, uin
   uint32_t length = ((METATE_BLOCK uint32_t *)container)[0],
            *links = metate_view_chunk_links(container);
   ((METATE_BLOCK uint32_t *)container)[1] = length;
-  for (uint32_t k = 0; k < metate_view_chunks(own) && k * own->slot_cells < length; ++k) {
-    uint32_t left = length - k * own->slot_cells;
-    if (links[k] && metate_view_valid(view, level, links[k]))
-      metate_view_record(view, level, links[k])[2 + own->coordinate_count] =
-          left < own->slot_cells ? left : own->slot_cells;
-  }
+  for (uint32_t k = 0; k < metate_view_chunks(own) && k * own->slot_cells < length; ++k)
+    metate_view_snapshot_chunk(view, level, length, links[k], k);
 }
 
 /* Copies the live mask or length of `target` to the entry's, in one cell of a level above it: no pool lies between. */
@@ -388,10 +453,27 @@ METATE_VIEW_FUNCTION void metate_view_snapshot_slots(const metate_view *view, ui
 /* A worker's share of them. */
 METATE_VIEW_FUNCTION void metate_view_snapshot_share(const metate_view *view, uint32_t target,
                                                      metate_share share) {
+  const metate_level *own = metate_view_level(view, target);
   uint32_t owner = metate_view_owner(view, target);
   uint32_t high = owner ? metate_view_high_water(view, owner) : 0;
-  if (!owner && !share.own)
-    metate_view_snapshot_cell(view, target, 0, metate_view_root(view));
+  uint64_t each =
+      own->kind == METATE_LEVEL_DYNAMIC ? metate_view_chunks(own) : metate_view_mask_words(own);
+  uint64_t all = owner ? 0 : each * metate_view_inline_count(view, 0, target);
+  for (uint64_t n = share.own; n < all; n += share.workers) {
+    METATE_BLOCK uint32_t *words = (METATE_BLOCK uint32_t *)metate_view_inline_container(
+        view, 0, target, metate_view_root(view), n / each, 0);
+    uint32_t k = (uint32_t)(n % each);
+    if (own->kind != METATE_LEVEL_DYNAMIC) {
+      METATE_BLOCK uint32_t *mask = metate_view_mask(own, (METATE_BLOCK uint8_t *)words);
+      mask[each + k] = mask[k];
+      continue;
+    }
+    if (k == 0)
+      words[1] = words[0];
+    if ((uint64_t)k * own->slot_cells < words[0])
+      metate_view_snapshot_chunk(view, target, words[0],
+                                 metate_view_chunk_links((METATE_BLOCK uint8_t *)words)[k], k);
+  }
   for (uint64_t n = (uint64_t)share.own + 1; n <= high; n += share.workers)
     metate_view_snapshot_slots(view, target, owner, (uint32_t)n - 1, (uint32_t)n);
 }

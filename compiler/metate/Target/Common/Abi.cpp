@@ -75,14 +75,13 @@ static void fillFailure(Code &code, Value failure, ValueRange arguments) {
   code.store(rank, failure, offsetof(metate_failure, rank));
   Value bytes = LLVM::ZExtOp::create(builder, code.loc, builder.getI64Type(), rank);
   bytes = LLVM::MulOp::create(builder, code.loc, bytes, code.constant(sizeof(int64_t), 64));
-  // Words of 8 bytes on both sides: in halves ptxas 13.0 stored another low half of a double that had been a float.
+  // Words of 8 bytes on both sides.
   DictionaryAttr words = builder.getDictionaryAttr(
       builder.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(8)));
   auto copy = [&](int64_t to, int64_t from) {
     auto copied = LLVM::MemcpyOp::create(builder, code.loc, code.at(failure, to),
                                          code.at(values, from), bytes, /*isVolatile=*/false);
-    copied.setArgAttrsAttr(
-        builder.getArrayAttr({words, words, builder.getDictionaryAttr({})}));
+    copied.setArgAttrsAttr(builder.getArrayAttr({words, words, builder.getDictionaryAttr({})}));
   };
   copy(offsetof(metate_failure, index), 0);
   copy(offsetof(metate_failure, shape), sizeof(metate_failure::index));

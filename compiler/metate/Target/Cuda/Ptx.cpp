@@ -7,6 +7,7 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -76,6 +77,60 @@ static void splitOrders(Module &module) {
         builder.CreateFence(AtomicOrdering::Acquire, device);
       rmw->setOrdering(AtomicOrdering::Monotonic);
     }
+}
+
+/// The two halves of a double or a float, each in a register of its own.
+static std::pair<Value *, Value *> halvesOf(IRBuilder<> &builder, Value *number) {
+  bool isDouble = number->getType()->isDoubleTy();
+  Type *half = builder.getIntNTy(isDouble ? 32 : 16);
+  auto *type = FunctionType::get(StructType::get(half, half), {number->getType()}, false);
+  InlineAsm *move =
+      InlineAsm::get(type, isDouble ? "mov.b64 {$0, $1}, $2;" : "mov.b32 {$0, $1}, $2;",
+                     isDouble ? "=r,=r,d" : "=h,=h,f", /*hasSideEffects=*/false);
+  Value *halves = builder.CreateCall(move, {number});
+  return {builder.CreateExtractValue(halves, 0), builder.CreateExtractValue(halves, 1)};
+}
+
+/// The double or float that a value is, or has the bits of; null: none.
+static Value *numberIn(Value *value) {
+  if (auto *cast = dyn_cast<BitCastInst>(value))
+    value = cast->getOperand(0);
+  Type *type = value->getType();
+  return type->isDoubleTy() || type->isFloatTy() ? value : nullptr;
+}
+
+/// LLVM stores the low half of a double as `st.b32` of the register that holds the double, for which ptxas 13.0 stores the number as an
+/// integer (seen on an H100). Here numbers of which a part is stored are taken apart first.
+static void takeNumbersApart(Module &module) {
+  SmallVector<TruncInst *> parts;
+  SmallVector<StoreInst *> stores; // in parts, since they are not aligned
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function)) {
+      if (auto *trunc = dyn_cast<TruncInst>(&instruction); trunc && numberIn(trunc->getOperand(0)))
+        parts.push_back(trunc);
+      if (auto *store = dyn_cast<StoreInst>(&instruction); store && store->isSimple())
+        if (Value *number = numberIn(store->getValueOperand());
+            number &&
+            store->getAlign() < module.getDataLayout().getTypeStoreSize(number->getType()))
+          stores.push_back(store);
+    }
+  for (TruncInst *trunc : parts) {
+    IRBuilder<> builder(trunc);
+    Value *low = halvesOf(builder, numberIn(trunc->getOperand(0))).first;
+    if (trunc->getType()->getIntegerBitWidth() > low->getType()->getIntegerBitWidth())
+      continue;
+    trunc->replaceAllUsesWith(builder.CreateTrunc(low, trunc->getType()));
+    trunc->eraseFromParent();
+  }
+  for (StoreInst *store : stores) {
+    IRBuilder<> builder(store);
+    auto [low, high] = halvesOf(builder, numberIn(store->getValueOperand()));
+    uint64_t bytes = low->getType()->getIntegerBitWidth() / 8;
+    Value *behind = builder.CreatePtrAdd(store->getPointerOperand(), builder.getInt64(bytes));
+    builder.CreateAlignedStore(low, store->getPointerOperand(), store->getAlign());
+    builder.CreateAlignedStore(high, behind, commonAlignment(store->getAlign(), bytes));
+    store->eraseFromParent();
+  }
 }
 
 /// A kernel (slots by value, frame) that does what the function does, whose name it takes.
@@ -150,6 +205,7 @@ Expected<std::string> cuda::makePtx(mlir::ModuleOp code, const grid::Table &tabl
   grid::optimise(**module, **machine, std::max(1u, unsigned(options.optLevel)));
   grid::scopeToDevice(**module);
   splitOrders(**module);
+  takeNumbersApart(**module);
   Expected<std::string> text = print(**module, **machine);
   if (text && !errors.empty())
     return createStringError("PTX: " + errors);

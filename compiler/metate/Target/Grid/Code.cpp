@@ -7,6 +7,7 @@
 #include "metate/Mutants/Mutants.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/AttributeMask.h"
@@ -19,6 +20,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace llvm;
 
@@ -134,6 +136,39 @@ metate::grid::makeCode(mlir::ModuleOp code, const Table &table, LLVMContext &con
   return module;
 }
 
+namespace {
+/// Short loops without branches are written out four times: an invocation has nothing else to do while a turn waits for its reads and
+/// quotients, and a device of few invocations has nothing else to run. Turns stay in order, so results are the same.
+struct RepeatShortLoops : PassInfoMixin<RepeatShortLoops> {
+  static constexpr unsigned mostInstructions = 32, turns = 4;
+
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
+    for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
+      if (isShort(*loop))
+        addStringMetadataToLoop(loop, "llvm.loop.unroll.count", turns);
+    return PreservedAnalyses::all();
+  }
+
+private:
+  static bool isShort(const Loop &loop) {
+    const BasicBlock *block = loop.getNumBlocks() == 1 ? loop.getHeader() : nullptr;
+    if (!block || block->sizeWithoutDebug() > mostInstructions ||
+        getBooleanLoopAttribute(&loop, "llvm.loop.unroll.disable"))
+      return false;
+    // A loop whose step is the number of invocations would have to divide by it first.
+    bool isCounted = llvm::any_of(block->phis(), [&](const PHINode &phi) {
+      auto *next = dyn_cast<BinaryOperator>(phi.getIncomingValueForBlock(block));
+      return next && next->getOpcode() == Instruction::Add && next->getOperand(0) == &phi &&
+             isa<ConstantInt>(next->getOperand(1));
+    });
+    return isCounted && llvm::none_of(*block, [](const Instruction &instruction) {
+             auto *call = dyn_cast<CallBase>(&instruction);
+             return instruction.isAtomic() || (call && !isa<IntrinsicInst>(call));
+           });
+  }
+};
+} // namespace
+
 void metate::grid::optimise(Module &module, TargetMachine &machine, unsigned level) {
   static const OptimizationLevel levels[] = {OptimizationLevel::O0, OptimizationLevel::O1,
                                              OptimizationLevel::O2, OptimizationLevel::O3};
@@ -150,6 +185,10 @@ void metate::grid::optimise(Module &module, TargetMachine &machine, unsigned lev
     if (at != OptimizationLevel::O0)
       manager.addPass(createModuleToFunctionPassAdaptor(ScalarizerPass()));
   });
+  if (machine.getTargetTriple().isNVPTX())
+    builder.registerVectorizerStartEPCallback([](FunctionPassManager &manager, OptimizationLevel) {
+      manager.addPass(RepeatShortLoops());
+    });
   ModulePassManager manager = level == 0 ? builder.buildO0DefaultPipeline(levels[0])
                                          : builder.buildPerModuleDefaultPipeline(levels[level]);
   manager.addPass(GlobalDCEPass());

@@ -26,8 +26,17 @@ std::vector<SlotStep> grid::slotSteps(TreeCallOp call) {
   auto *type = reinterpret_cast<const metate_tree_type *>(blob.data());
   auto *levels = reinterpret_cast<const metate_level *>(type + 1);
   std::vector<SlotStep> steps;
-  if (sweeps)
-    steps.push_back({"collect_root", 0, std::nullopt, false});
+  // What lies in the root cell, from outside in: what is inactive there has been cleared.
+  for (uint32_t level = 1; sweeps && level < type->level_count; ++level) {
+    uint32_t above = levels[level].parent;
+    while (above && levels[above].pool == METATE_NONE)
+      above = levels[above].parent;
+    const bool isList = levels[level].kind == METATE_LEVEL_DYNAMIC;
+    if (above || (!isList && levels[level].kind != METATE_LEVEL_BITMASKED))
+      continue;
+    for (int64_t step = 0; step <= isList; ++step)
+      steps.push_back({"sweep_root", level, step, true});
+  }
   // Pools have their numbers in preorder, as levels do.
   for (uint32_t level = 0; level < type->level_count; ++level) {
     if (levels[level].pool == METATE_NONE)

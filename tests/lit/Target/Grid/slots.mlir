@@ -33,9 +33,8 @@ metate.kernel @pointers(%x: !metate.block) {
   metate.return
 }
 
-// A hash level's table is one worker's. With a sweep the root is swept first, then the slots of each pool.
+// A hash level's table is one worker's. With a sweep slots of each pool are swept behind it.
 // CHECK-LABEL: llvm.func internal @hashes_4_part(
-// CHECK: metate.tree_call "collect_root"
 // CHECK: metate.tree_call "collect_hash" %{{.*}} level 1() :
 // CHECK-LABEL: llvm.func @hashes_6(
 // CHECK: metate.tree_call "sweep_share" %{{.*}} level 1(%{{.*}}, %{{.*}}) :
@@ -44,6 +43,22 @@ metate.kernel @pointers(%x: !metate.block) {
 metate.kernel @hashes(%x: !metate.block) {
   metate.serial {
     metate.tree_call "collect" %x level 1() : !hash
+    metate.yield
+  }
+  metate.return
+}
+
+// Lists that lie in the root cell are swept before that, chunk by chunk in two steps: lengths, then what is beyond them.
+// CHECK-LABEL: llvm.func @lists_9(
+// CHECK: metate.tree_call "sweep_root" %{{.*}} level 2(%{{.*}}, %{{.*}}) flag 0 :
+// CHECK-LABEL: llvm.func @lists_10(
+// CHECK: metate.tree_call "sweep_root" %{{.*}} level 2(%{{.*}}, %{{.*}}) flag 1 :
+// CHECK-LABEL: llvm.func @lists_11(
+// CHECK: metate.tree_call "collect_share" %{{.*}} level 2(%{{.*}}, %{{.*}}) flag 1 :
+!lists = !metate.tree<#metate.dense<"i", [8], [#metate.dynamic<"j", [16], [#metate.place<"a" : i32>], chunk = 4>]>>
+metate.kernel @lists(%x: !metate.block) {
+  metate.serial {
+    metate.tree_call "collect" %x level 1() : !lists
     metate.yield
   }
   metate.return
