@@ -405,6 +405,46 @@ def test_atomics_on_variables_of_a_function_in_its_loop():
     assert out.tolist() == [6005 + sums[-1], 1000 * sums[:-1].sum() + sums[-1]]
 
 
+def test_changes_that_do_not_commute_run_in_order():
+    """One kind of change in place may come in any order, as `s += i`; quotients, and sums beside products, may not."""
+
+    @ti.func
+    def quotients(n):
+        s = ti.f64(1e6)
+        for i in range(n):
+            s //= i + 2.0
+        return s
+
+    @ti.func
+    def sums_and_products(n):
+        s = 1
+        for i in range(n):
+            s += i
+            s *= 2
+        return s
+
+    @ti.func
+    def atomics(n):
+        s = 0
+        for i in range(n):
+            ti.atomic_add(s, 3)
+            ti.atomic_min(s, 20 - i)
+        return s
+
+    @ti.kernel
+    def run(n: ti.i32, out: X):
+        out[0] = quotients(n)
+        out[1] = sums_and_products(n)
+        out[2] = atomics(n)
+
+    expected = [1e6, 1, 0]
+    for i in range(9):
+        expected = [expected[0] // (i + 2), (expected[1] + i) * 2, min(expected[2] + 3, 20 - i)]
+    out = np.zeros(3)
+    run(9, out)
+    assert out.tolist() == expected
+
+
 def test_one_iteration_runs_in_order():
     """Taichi's programs say `for _ in range(1)` where loops inside are to run in order."""
 

@@ -150,6 +150,10 @@ def accumulated_names(statements) -> set[str]:
     return outside & inside
 
 
+# Changes in place of one kind give the same in any order; others, as `s //= 2` or `s += 1` beside `s *= 2`, do not.
+_COMMUTING = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
+
+
 def order_matters(statements, variables, accumulated) -> bool:
     """Might iterations with this body differ when they run at once, for what they do to variables from outside?
 
@@ -159,11 +163,15 @@ def order_matters(statements, variables, accumulated) -> bool:
     """
     if contains_return(statements) or contains_break(statements):
         return True
-    in_place = {
-        id(n.target): n.target.id for n in _walk(statements) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
-    }
+    changes = [n for n in _walk(statements) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)]
+    in_place = {id(n.target): n.target.id for n in changes}
     sums = set(in_place.values())
     if not (sums & variables) <= set(accumulated):
+        return True
+    kinds = {(n.target.id, _COMMUTING.get(type(n.op))) for n in changes}
+    kinds |= {(target.id, _kind_of(call)) for call, target in _atomic_calls(statements) if isinstance(target, ast.Name)}
+    kinds = {(name, kind) for name, kind in kinds if name in variables}
+    if len(kinds) > len({name for name, _ in kinds}) or any(kind is None for _, kind in kinds):
         return True
     bare = {id(node.value) for node in _walk(statements) if isinstance(node, ast.Expr)}
     for node in _walk(statements):
@@ -173,6 +181,17 @@ def order_matters(statements, variables, accumulated) -> bool:
         if target is not None and _root(target) in variables and not (isinstance(target, ast.Name) and id(node) in bare):
             return True
     return bool((changed_names(statements) - sums) & variables)
+
+
+def _atomic_calls(statements):
+    """(call, what it changes) of each `atomic_add(target, ...)` and its like."""
+    return [(node, target) for node in _walk(statements) if (target := _atomic_target(node)) is not None]
+
+
+def _kind_of(call):
+    """The kind of change of `atomic_add(target, ...)` and its like."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", "")).removeprefix("atomic_")
+    return {"add": "+", "sub": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}.get(name, name)
 
 
 def _atomic_target(node):
