@@ -85,7 +85,7 @@ GATES = (
     Step("format", ("scripts/format", "--check"), budget=30),
 )
 # What runs on lavapipe: the parts of tests/e2e/test_devices*.py.
-DEVICE_TESTS = ("", "_arrays", "_contexts", "_deterministic", "_interrupt", "_pairs", "_profiler", "_slots", "_trees", "_turns", "_whole")
+DEVICE_TESTS = ("", *"_arrays _contexts _deterministic _interrupt _pairs _profiler _slots _trees _turns _whole".split())
 
 SUITE = (
     *GATES,
