@@ -142,6 +142,19 @@ def test_a_second_run_puts_back_what_the_kernel_writes_only(tmp_path):
         assert get(g) == 1
 
 
+def test_an_order_that_matters_stops_the_kernel():
+    @mt.kernel
+    def chain(x: I1):
+        for i in x:
+            if i > 0:
+                x[i] = x[i - 1] + 1
+
+    x = np.zeros(20, np.int32)
+    with mt.Context(arch=mt.interp, checks=["order"]), pytest.raises(AssertionError, match=r"x\[2\] depends on the order"):
+        chain(x)
+    assert x.tolist() == list(range(20))
+
+
 @mt.kernel
 def put(f: Line, value: mt.i32):
     f[5].a = value

@@ -155,12 +155,13 @@ void Launch::run() {
   machine.shuffle = nullptr;
   if (machine.statusCode() == METATE_E_INTERRUPTED)
     return;
-  if (!machine.stopped())
-    compareOrders(inOrder, ordered);
+  const bool otherStopped = machine.stopped();
+  if (!otherStopped)
+    compareOrders(inOrder, ordered); // a difference may stop the machine too
   restore(inOrder);
   for (auto &[block, tree] : trees)
     *tree = *ordered.at(block);
-  if (machine.stopped()) {
+  if (otherStopped) {
     machine.resume();
     auto [op, message, variables] = machine.otherEnd;
     machine.reportLater("order", op, variables,
