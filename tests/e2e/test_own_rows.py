@@ -303,3 +303,38 @@ def test_a_row_that_only_some_iterations_use(lanes_either_way):
             want[keys == 1, j] += want[keys == 1, j - 1]
     assert np.array_equal(x.to_numpy(), want)
     assert ARCH or local_rows(run, keys) == ["x"]
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_function_that_is_called_finds_the_row_where_it_lies(lanes_either_way, writes):
+    """Real functions have fields and arrays as they are: what the loop has stored is there, and it sees what they store."""
+    x = mt.field(i32, shape=(50, 8))
+
+    @mt.real_func
+    def total(p: i32) -> i32:
+        s = i32(0)
+        for j in range(8):
+            if mt.static(writes):
+                x[p, j] += 1
+            s += x[p, j]
+        return s
+
+    @mt.kernel
+    def run(out: array(i32, 1)):
+        for p in range(50):
+            for _ in range(20):
+                for j in range(1, 8):
+                    x[p, j] += x[p, j - 1]
+            out[p] = total(p) + x[p, 7]
+
+    before, out = numbers((50, 8), seed=8), np.zeros(50, np.int32)
+    x.from_numpy(before)
+    run(out)
+    want = before.copy()
+    for _ in range(20):
+        for j in range(1, 8):
+            want[:, j] += want[:, j - 1]
+    want += writes
+    assert np.array_equal(x.to_numpy(), want)
+    assert np.array_equal(out, want.sum(axis=1, dtype=np.int32) + want[:, 7])
+    assert ARCH or local_rows(run, out) == []

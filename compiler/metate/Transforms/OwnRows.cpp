@@ -7,6 +7,7 @@
 // The array has, and gives back, the numbers that every iteration touches, and nobody touches others: another launch may have what stands beside them.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
@@ -535,6 +536,14 @@ private:
                           return WalkResult::advance();
                         })
                         .wasInterrupted();
+    // What functions touch that are called here stays where they find it.
+    for (FunctionOp function : functionsCalledIn(range))
+      function.walk([&](Operation *op) {
+        isKnown = isKnown && !mayStop(op);
+        for (Value operand : op->getOperands())
+          if (isa<TreeType, MemRefType>(operand.getType()))
+            touched.insert(operand);
+      });
     if (!isKnown)
       return;
     int64_t left = mostBytes;
