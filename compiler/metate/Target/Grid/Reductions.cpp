@@ -48,7 +48,7 @@ static std::string functionOf(arith::AtomicRMWKind kind, Type type) {
 }
 
 /// The address of what is combined with.
-static Value placeOf(OpBuilder &at, RmwOp merged) {
+static Value addressOf(OpBuilder &at, RmwOp merged) {
   Location loc = merged.getLoc();
   Code code(at, loc);
   Value base =
@@ -142,7 +142,7 @@ private:
     OpBuilder at(merged);
     Location loc = merged.getLoc();
     Code code(at, loc);
-    Value place = placeOf(at, merged);
+    Value place = addressOf(at, merged);
     auto module = merged->getParentOfType<ModuleOp>();
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (!function) {
@@ -189,7 +189,7 @@ void grid::storePartials(OpBuilder &builder, ArrayRef<RmwOp> partials, Value fra
       arith::ConstantIndexOp::create(builder, loc, isMutant(Mutant::GridPieceLeftOut) ? 1 : 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   // Of a single place the sum is kept: each atomic operation would wait for the last one. Two may be one place.
-  Value place = partials.size() == 1 ? placeOf(builder, first) : Value();
+  Value place = partials.size() == 1 ? addressOf(builder, first) : Value();
   Type type = first.getValue().getType();
   SmallVector<Value> before;
   if (place)
