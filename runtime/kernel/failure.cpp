@@ -42,13 +42,16 @@ Sticky stickyOf(const metate_kernel &kernel, const metate_argument *arguments, u
 
 // On a device an append may have added to a length and then found no slot for its chunk, where others took thousands of slots meanwhile
 // (metate_view_append_at_once): each list ends with the last chunk that there is.
-metate_status mendLists(const metate_tree &tree, const Sticky &sticky) {
-  if (!tree.isElsewhere() || sticky.number >= tree.type->poolCount() ||
-      tree.type->poolLevel(sticky.number).kind != METATE_LEVEL_DYNAMIC)
+metate_status mendLists(const metate_tree &tree) {
+  bool hasLists = false;
+  for (uint32_t pool = 0; pool < tree.type->poolCount(); ++pool)
+    hasLists = hasLists || tree.type->poolLevel(pool).kind == METATE_LEVEL_DYNAMIC;
+  if (!tree.isElsewhere() || !hasLists)
     return METATE_OK;
   return onHost(tree, Use::changes, [](const Block &block) {
     metate_view view = block.view();
     metate_view_collect(&view, 1);
+    metate_view_change(&view);
     metate_view_settle(&view);
     return METATE_OK;
   });
@@ -136,13 +139,21 @@ bool activates(const metate_kernel &kernel, uint32_t index) {
          (kernel.arguments[index].access & METATE_ACCESS_ACTIVATE);
 }
 
+// Of all trees of which a pool was too small.
+static metate_status mendAll(const metate_kernel &kernel, const metate_argument *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+    if (stickyOf(kernel, arguments, i).status != METATE_OK)
+      METATE_TRY(mendLists(*arguments[i].value.tree));
+  return METATE_OK;
+}
+
 metate_status reportCapacity(const metate_kernel &kernel, const metate_argument *arguments) {
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     Sticky sticky = stickyOf(kernel, arguments, i);
     if (sticky.status == METATE_OK)
       continue;
     const metate_tree &tree = *arguments[i].value.tree;
-    METATE_TRY(mendLists(tree, sticky));
+    METATE_TRY(mendAll(kernel, arguments));
     char who[128];
     snprintf(who, sizeof who, "kernel '%s' argument %u '%s': ", kernel.name, i,
              kernel.argumentName(i));
@@ -153,6 +164,7 @@ metate_status reportCapacity(const metate_kernel &kernel, const metate_argument 
 
 metate_status reportFailure(const metate_kernel &kernel, const metate_argument *arguments,
                             const metate_failure &failure) {
+  METATE_TRY(mendAll(kernel, arguments));
   if (failure.code > METATE_STATUS_LAST)
     return fail(METATE_E_INTERNAL, "kernel '%s': it recorded the status %u", kernel.name,
                 failure.code);

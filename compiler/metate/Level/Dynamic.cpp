@@ -72,12 +72,23 @@ Cell DynamicLowering::activate(ByteBuilder &bytes, const layout::Node &node,
   live.concurrent = true;
   Value there = bytes.compare(arith::CmpIPredicate::ult, query.linear,
                               bytes.toIndex(length(bytes, node, live)));
-  auto branch = scf::IfOp::create(builder, bytes.loc, builder.getI32Type(), there, true);
+  auto known = scf::IfOp::create(builder, bytes.loc, builder.getI32Type(), there, true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(known.thenBlock());
+    Value link = bytes.readInteger(linkOf(bytes, node, query.container, query.linear), 32,
+                                   /*acquire=*/true);
+    scf::YieldOp::create(builder, bytes.loc, link);
+    builder.setInsertionPointToStart(known.elseBlock());
+    scf::YieldOp::create(builder, bytes.loc, bytes.integer(0, 32));
+  }
+  // Below the length no chunk is missing, but where an append on a device has not linked it yet, or the list was emptied meanwhile.
+  Value link = known.getResult(0);
+  auto branch =
+      scf::IfOp::create(builder, bytes.loc, builder.getI32Type(), bytes.isNonzero(link), true);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
-    Value link = bytes.readInteger(linkOf(bytes, node, query.container, query.linear), 32,
-                                   /*acquire=*/true);
     scf::YieldOp::create(builder, bytes.loc, link);
     builder.setInsertionPointToStart(branch.elseBlock());
     Value slot = bytes.call("dynamic_activate", node, {query.container, query.linear},

@@ -197,15 +197,16 @@ METATE_VIEW_SHARED uint32_t metate_view_claim_chunks(const metate_view *view, ui
   return next;
 }
 
-/* Is no worker left without a slot who needs one now? Where the pool has one for each chunk of all lists, or more to spare than all
- * workers can take, of whom each holds one at most. */
+/* Is no worker left without a slot who needs one now? Where the pool has one for each chunk of all lists and none was given up in this
+ * task, or more to spare than all workers can take, of whom each holds one at most. */
 METATE_VIEW_INLINE int metate_view_is_roomy(const metate_view *view, uint32_t level) {
   uint64_t lists = 1, capacity = metate_view_capacity(view, level);
   uint32_t above = metate_view_level(view, level)->parent;
   for (; above && metate_view_level(view, above)->pool == METATE_NONE;
        above = metate_view_level(view, above)->parent)
     lists *= metate_view_level(view, above)->cells;
-  if (!above && lists * metate_view_chunks(metate_view_level(view, level)) <= capacity)
+  if (!above && lists * metate_view_chunks(metate_view_level(view, level)) <= capacity &&
+      !METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->pending, RELAXED))
     return 1;
   uint64_t used = METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->used, RELAXED);
   return used + (metate_view_physical(view, level) - capacity) < capacity;
@@ -333,8 +334,9 @@ METATE_VIEW_INLINE void metate_view_unlink(const metate_view *view, uint32_t lev
     metate_view_retire(view, level, slot);
 }
 
+/* `isSwept`: what comes with other chunks at once is swept behind the task, since the list stays. */
 METATE_VIEW_FUNCTION void metate_view_clear_list(const metate_view *view, uint32_t level,
-                                                 METATE_BLOCK uint8_t *container) {
+                                                 METATE_BLOCK uint8_t *container, int isSwept) {
   const metate_level *own = metate_view_level(view, level);
   /* The length first: nobody reads a link that is being taken away. */
   uint32_t length = METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)container, RELAXED);
@@ -344,9 +346,11 @@ METATE_VIEW_FUNCTION void metate_view_clear_list(const metate_view *view, uint32
       metate_view_change(view);
   }
   METATE_BLOCK uint32_t *links = metate_view_chunk_links(container);
+  (void)isSwept;
   for (uint32_t k = 0, chunks = metate_view_chunks(own); k < chunks; ++k) {
-#if METATE_DEVICE /* chunks that are there are the first ones; who comes with others at once is swept */
-    if ((uint64_t)k * own->slot_cells >= length && !METATE_ATOMIC_LOAD(links + k, RELAXED))
+#if METATE_DEVICE /* chunks that are there are the first ones */
+    if (isSwept && (uint64_t)k * own->slot_cells >= length &&
+        !METATE_ATOMIC_LOAD(links + k, RELAXED))
       break;
 #endif
     metate_view_unlink(view, level, links + k);
@@ -373,7 +377,7 @@ METATE_VIEW_INLINE void metate_view_clear_container(const metate_view *view, uin
       metate_view_unlink(view, level, (METATE_BLOCK uint32_t *)container + n);
     break;
   case METATE_LEVEL_DYNAMIC:
-    metate_view_clear_list(view, level, container);
+    metate_view_clear_list(view, level, container, 0);
     break;
   case METATE_LEVEL_HASH:
     metate_view_clear_hash(view, level, container);
@@ -494,7 +498,7 @@ METATE_VIEW_INLINE void metate_view_deactivate(const metate_view *view, uint32_t
     metate_view_mask_deactivate(view, level, container, linear);
     break;
   case METATE_LEVEL_DYNAMIC:
-    metate_view_clear_list(view, level, container);
+    metate_view_clear_list(view, level, container, 1);
     break;
   case METATE_LEVEL_HASH:
     metate_view_hash_deactivate(view, level, container, key);

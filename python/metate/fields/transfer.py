@@ -123,7 +123,7 @@ def copy(field, other) -> None:
 def _are_alike(field, other):
     """Are they such that a kernel which assigns elements copies them as they are?"""
     forms = [(one.element, one.offset, one._stored) for one in (field, other)]
-    return forms[0] == forms[1] and field._stored is None and again.is_here(other._tree)
+    return forms[0] == forms[1] and field._stored is None and None not in field.shape and again.is_here(other._tree)
 
 
 def _was_written(field):

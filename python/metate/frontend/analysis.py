@@ -191,7 +191,8 @@ def _atomic_calls(statements):
 def _kind_of(call):
     """The kind of change of `atomic_add(target, ...)` and its like."""
     name = getattr(call.func, "attr", getattr(call.func, "id", "")).removeprefix("atomic_")
-    return {"add": "+", "sub": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}.get(name, name)
+    kinds = {"add": "+", "sub": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
+    return kinds.get(name)
 
 
 def _atomic_target(node):

@@ -106,7 +106,8 @@ static void takeNumbersApart(Module &module) {
   SmallVector<StoreInst *> stores; // in parts, since they are not aligned
   for (Function &function : module)
     for (Instruction &instruction : instructions(function)) {
-      if (auto *trunc = dyn_cast<TruncInst>(&instruction); trunc && numberIn(trunc->getOperand(0)))
+      if (auto *trunc = dyn_cast<TruncInst>(&instruction);
+          trunc && trunc->getType()->isIntegerTy() && numberIn(trunc->getOperand(0)))
         parts.push_back(trunc);
       if (auto *store = dyn_cast<StoreInst>(&instruction); store && store->isSimple())
         if (Value *number = numberIn(store->getValueOperand());

@@ -148,6 +148,7 @@ private:
                          auto rmw = dyn_cast<RmwOp>(op);
                          bool isChange = (call && !call.getCallee().ends_with("find")) ||
                                          isa<CasOp, CallOpInterface>(op) ||
+                                         (isa<WriteOp>(op) && cast<WriteOp>(op).getRelease()) ||
                                          (rmw && (rmw.getKind() == arith::AtomicRMWKind::ori ||
                                                   rmw.getKind() == arith::AtomicRMWKind::andi));
                          return isChange ? WalkResult::interrupt() : WalkResult::advance();
