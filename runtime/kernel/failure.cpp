@@ -49,10 +49,7 @@ metate_status mendLists(const metate_tree &tree) {
   if (!tree.isElsewhere() || !hasLists)
     return METATE_OK;
   return onHost(tree, Use::changes, [](const Block &block) {
-    metate_view view = block.view();
-    metate_view_collect(&view, 1);
-    metate_view_change(&view);
-    metate_view_settle(&view);
+    cutLists(block.view());
     return METATE_OK;
   });
 }

@@ -11,6 +11,31 @@ void collect(const metate_view &view) {
   metate_view_settle(&view);
 }
 
+// Of the lists that lie in one cell of their owner.
+static void cutListsIn(const metate_view &view, uint32_t owner, uint32_t level, uint8_t *cell) {
+  uint64_t count = metate_view_inline_count(&view, owner, level);
+  for (uint64_t n = 0; n < count; ++n)
+    if (uint8_t *list = metate_view_inline_container(&view, owner, level, cell, n, 1))
+      metate_view_sweep_list(&view, level, list);
+}
+
+void cutLists(const metate_view &view) {
+  for (uint32_t level = 1; level < view.type->level_count; ++level) {
+    if (metate_view_level(&view, level)->kind != METATE_LEVEL_DYNAMIC)
+      continue;
+    uint32_t owner = metate_view_owner(&view, level);
+    if (!owner)
+      cutListsIn(view, 0, level, metate_view_root(&view));
+    const metate_level *own = metate_view_level(&view, owner);
+    uint32_t high = owner ? metate_view_high_water(&view, owner) : 0;
+    for (uint32_t slot = 1; slot <= high; ++slot)
+      for (uint32_t k = 0; metate_view_record(&view, owner, slot)[0] && k < own->slot_cells; ++k)
+        cutListsIn(view, owner, level, metate_view_slot(&view, owner, slot) + k * own->cell_bytes);
+  }
+  metate_view_change(&view);
+  collect(view);
+}
+
 void deactivateCell(const metate_view &view, uint32_t level, uint8_t *container, uint64_t linear,
                     const uint32_t *key) {
   metate_view_deactivate(&view, level, container, linear, key);

@@ -81,6 +81,8 @@ metate_status activate(const Block &block, uint32_t level, const int64_t *along,
 // The larger functions of the protocol, compiled once: metate_view_collect with the settling of a
 // host call, _deactivate, _append, _container, _home_container.
 void collect(const metate_view &view);
+// Each list ends with the last chunk that is there; chunks beyond the length are given up.
+void cutLists(const metate_view &view);
 void deactivateCell(const metate_view &view, uint32_t level, uint8_t *container, uint64_t linear,
                     const uint32_t *key);
 int64_t appendCell(const metate_view &view, uint32_t level, uint8_t *container,

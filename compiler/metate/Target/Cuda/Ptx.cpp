@@ -22,15 +22,15 @@
 using namespace llvm;
 using namespace metate;
 
-#define METATE_EMBEDDED(name)                                                                      \
+#define METATE_EMBEDDED(function, name)                                                            \
   extern "C" const char metate_cuda_bitcode_##name##_begin[], metate_cuda_bitcode_##name##_end[];  \
-  static StringRef name() {                                                                        \
+  static StringRef function() {                                                                    \
     return {metate_cuda_bitcode_##name##_begin,                                                    \
             size_t(metate_cuda_bitcode_##name##_end - metate_cuda_bitcode_##name##_begin)};        \
   }
-METATE_EMBEDDED(Tree_nvptx64)
-METATE_EMBEDDED(Grid_nvptx64)
-METATE_EMBEDDED(Cuda_nvptx64)
+METATE_EMBEDDED(treeCode, Tree_nvptx64)
+METATE_EMBEDDED(gridCode, Grid_nvptx64)
+METATE_EMBEDDED(cudaCode, Cuda_nvptx64)
 
 static Expected<std::unique_ptr<TargetMachine>> makeMachine(unsigned capability, unsigned level) {
   static std::once_flag once; // LLVM's registry is one per process
@@ -197,7 +197,7 @@ Expected<std::string> cuda::makePtx(mlir::ModuleOp code, const grid::Table &tabl
       },
       &errors);
   auto module = grid::makeCode(code, table, context, **machine,
-                               {Tree_nvptx64(), Grid_nvptx64(), Cuda_nvptx64()}, options.contract);
+                               {treeCode(), gridCode(), cudaCode()}, options.contract);
   if (!module)
     return module.takeError();
   for (const grid::Kernel &kernel : table.kernels)
