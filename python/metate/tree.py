@@ -102,7 +102,7 @@ class Tree(_runtime.Tree):
         set_ = super().__setattr__  # ours refuses every assignment
         set_("_type", type_)
         set_("_partners", {})
-        set_("_by_host", set())  # what was done through the host's copy of the block once (fields/device_work.py)
+        set_("_by_host", set())  # what was done through the host's copy of the block once (fields/again.py)
         set_("_indices", {name: index for index, kind, name, _, _ in levels if kind == _PLACE})
         set_("_infos", type_.members)
         set_("_level_names", _unique_names(levels))

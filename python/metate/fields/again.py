@@ -7,30 +7,24 @@ know them: device_work.py names them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .. import context as _context
 from .. import recording
 
-_kernels: dict[str, Callable[..., None]] = {}  # as device_work.py fills it while metate is imported
 
+class ByKernel:
+    """The kernels that do such work on a device, as device_work.py names them while metate is imported."""
 
-def by_kernel(name: str) -> Callable[[Any], Any]:
-    """Decorates the kernel that does this work on a device."""
-
-    def add(kernel):
-        _kernels[name] = kernel
-        return kernel
-
-    return add
+    deactivate_all: Any = None
+    copy_from: Any = None
 
 
 def was_run(name: str, tree: Any, number: int, *arguments: Any) -> bool:
     """Whether the kernel of that name has done the work; False: the caller does it, since it is the first time, or no device's.
 
     Args:
-        name: as of `by_kernel`.
+        name: of a kernel of ByKernel.
         tree: what is worked on; it remembers what was done.
         number: of the level or member.
         arguments: the kernel's.
@@ -40,7 +34,7 @@ def was_run(name: str, tree: Any, number: int, *arguments: Any) -> bool:
     if (name, number) not in tree._by_host:
         tree._by_host.add((name, number))
         return False
-    _kernels[name](*arguments)
+    getattr(ByKernel, name)(*arguments)
     return True
 
 
