@@ -419,8 +419,8 @@ def grid_read_in_task():
 
     @mt.kernel
     def run(f: tree_type, g: tree_type):
-        for i in f:
-            g.a[i] += 1
+        for i in f.a.parent().parent():  # of leaves there is one range, in which slots are taken
+            g.a[8 * i] += 1
 
     groups = [group for group, _ in launch_table(run)]
     expect(groups[0], 1)
