@@ -58,16 +58,19 @@ inline std::optional<CellAccess> changedCell(mlir::Operation *op) {
   return cell && cell.changesActivity() ? std::optional(CellAccess::from(cell)) : std::nullopt;
 }
 
-/// True if something inside of `scope`, or a function that it calls, may deactivate cells of the tree.
-inline bool mayDeactivate(KernelOp kernel, mlir::Operation *scope, mlir::Value tree) {
+/// True if `scope`, or a function that it calls, may do such an operation to the tree.
+template <typename Op> bool mayDo(KernelOp kernel, mlir::Operation *scope, mlir::Value tree) {
   return walkWithCalls(scope,
                        [&](mlir::Operation *op) {
-                         auto deactivate = llvm::dyn_cast<DeactivateOp>(op);
-                         return deactivate && mayBeSameTree(kernel, deactivate.getTree(), tree)
+                         auto found = llvm::dyn_cast<Op>(op);
+                         return found && mayBeSameTree(kernel, found.getTree(), tree)
                                     ? mlir::WalkResult::interrupt()
                                     : mlir::WalkResult::advance();
                        })
       .wasInterrupted();
+}
+inline bool mayDeactivate(KernelOp kernel, mlir::Operation *scope, mlir::Value tree) {
+  return mayDo<DeactivateOp>(kernel, scope, tree);
 }
 
 } // namespace metate

@@ -66,18 +66,6 @@ bool isOfList(const CellAccess &access, ListLoop &at) {
   return true;
 }
 
-/// Appends in the task put the length ahead of chunks, on a device (protocol/metate/protocol/cells.h).
-bool mayAppend(KernelOp kernel, Operation *task, Value tree) {
-  return walkWithCalls(task,
-                       [&](Operation *op) {
-                         auto append = dyn_cast<AppendOp>(op);
-                         return append && mayBeSameTree(kernel, append.getTree(), tree)
-                                    ? WalkResult::interrupt()
-                                    : WalkResult::advance();
-                       })
-      .wasInterrupted();
-}
-
 struct CutLists : metate::impl::CutListsBase<CutLists> {
   void runOnOperation() override {
     SmallVector<ListLoop, 4> loops;
@@ -96,9 +84,10 @@ private:
         getConstantIntValue(loop.getStep()) != 1)
       return std::nullopt;
     Operation *task = taskOf(getOperation(), loop);
+    // Appends put the length ahead of chunks, on a device (protocol/metate/protocol/cells.h).
     if (!task || !task->isAncestor(length) ||
         mayDeactivate(getOperation(), task, length.getTree()) ||
-        mayAppend(getOperation(), task, length.getTree()))
+        mayDo<AppendOp>(getOperation(), task, length.getTree()))
       return std::nullopt;
     ListLoop found{loop, length, *findPath(length.getTreeType(), length.getPath()), {}};
     if (found.list.levels.back().getSlotCells() < leastChunk)
