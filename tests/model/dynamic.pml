@@ -245,22 +245,7 @@ inline append_at_once() {
      slot = link[index / CHUNK];
      if
      :: slot -> skip
-     :: else -> /* metate_view_claim_chunks */
-        c = index / CHUNK;
-        do
-        :: c == 0 -> break
-        :: c && link[c - 1] -> break
-        :: else -> c--
-        od;
-        do
-        :: true ->
-           slot = 0;
-           claim();
-           if
-           :: slot == 0 || c == index / CHUNK -> break
-           :: else -> c++
-           fi
-        od
+     :: else -> c = index / CHUNK; claim() /* waiting a while before changes nothing */
      fi;
      beyond = 0;
      if

@@ -155,3 +155,17 @@ def test_short_loops_are_written_out(tmp_path):
             out[i] = s
 
     assert len(re.findall(r"sqrt\.", ptx_of(nearest, tmp_path))) == 5, "four turns, and what is left over"
+
+
+def test_roots_have_no_branches(tmp_path):
+    """`sqrt.rn.f32` and `rcp.rn.f32` branch in machine code, which keeps turns that are written out from being mixed."""
+
+    @mt.kernel
+    def lengths(x: mt.types.ndarray(mt.f32, 1), y: mt.types.ndarray(mt.f64, 1)):
+        for i in x:
+            x[i] = 1.0 / mt.sqrt(x[i])
+            y[i] = mt.sqrt(y[i])
+
+    ptx = ptx_of(lengths, tmp_path)
+    assert "rsqrt.approx.ftz.f32" in ptx and "rcp.approx.ftz.f32" in ptx
+    assert "rn.f64" in ptx and not re.search(r"(sqrt|rcp|div)\.rn\.f32", ptx)

@@ -60,7 +60,15 @@ private:
       LeafMask mask(bytes, leafOf(site), width, slot);
       mask.setBits([&](Value word) { return like ? like->read(word) : mask.full(word); });
     }
-    return active;
+    return like && !isOwn ? isThere(op, site, rewriter) : active;
+  }
+
+  /// Is the slot there now? Cells of which none is wanted do not ask, so they need not know whether any was.
+  Value isThere(ActivateLeafOp op, PathSite &site, OpBuilder &builder) const {
+    ByteBuilder &bytes = site.bytes;
+    Value slot = site.addressOf(op.getCoordinates()).slotOffset(site.path.lastPool());
+    Value ambient = bytes.slotAt(poolOf(site), bytes.index(0));
+    return arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ne, slot, ambient);
   }
 
   static Value activateSlot(PathSite &site, TreeAddress &address, Value isWanted) {

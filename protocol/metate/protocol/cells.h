@@ -183,20 +183,6 @@ METATE_VIEW_FUNCTION void metate_view_shorten(METATE_BLOCK uint32_t *length, uin
   }
 }
 
-/* The chunks up to `chunk`, claimed in order where they are missing, so that those that are there are the first ones: how many
- * of them there are, `chunk` + 1, or fewer where the pool is exhausted. */
-METATE_VIEW_SHARED uint32_t metate_view_claim_chunks(const metate_view *view, uint32_t level,
-                                                     METATE_BLOCK uint8_t *container,
-                                                     uint32_t chunk, const uint32_t *key) {
-  METATE_BLOCK uint32_t *links = metate_view_chunk_links(container);
-  uint32_t next = chunk;
-  while (next && !METATE_ATOMIC_LOAD(links + next - 1, ACQUIRE))
-    --next;
-  while (next <= chunk && metate_view_chunk_claim(view, level, container, next, key))
-    ++next;
-  return next;
-}
-
 /* Is no worker left without a slot who needs one now? Where the pool has one for each chunk of all lists and none was given up in this
  * task, or more to spare than all workers can take, of whom each holds one at most. */
 METATE_VIEW_INLINE int metate_view_is_roomy(const metate_view *view, uint32_t level) {
@@ -212,9 +198,37 @@ METATE_VIEW_INLINE int metate_view_is_roomy(const metate_view *view, uint32_t le
   return used + (metate_view_physical(view, level) - capacity) < capacity;
 }
 
+/* The length before one was added to it. Invocations of a warp that are here together add for all that are at one list at once. */
+#ifdef __NVPTX__
+static __attribute__((noinline, convergent,
+                      unused)) uint32_t metate_view_lengthen(METATE_BLOCK uint32_t *length) {
+  uint32_t mask = __nvvm_activemask(), leader = (uint32_t)__builtin_ctz(mask);
+  uint64_t own = (uint64_t)length;
+  uint64_t first =
+      METATE_SHUFFLE(mask, own, leader) | (uint64_t)METATE_SHUFFLE(mask, own >> 32, leader) << 32;
+  uint32_t same = (uint32_t)__nvvm_vote_ballot_sync(mask, own == first);
+  if (own != first)
+    return METATE_ATOMIC_FETCH_ADD(length, 1u, RELAXED);
+  uint32_t before = 0, count = (uint32_t)__builtin_popcount(same);
+  uint32_t rank = (uint32_t)__builtin_popcount(same & __nvvm_read_ptx_sreg_lanemask_lt());
+  if (!rank)
+    before = METATE_ATOMIC_FETCH_ADD(length, count, RELAXED);
+  return METATE_SHUFFLE(same, before, leader) + rank;
+}
+#else
+METATE_VIEW_INLINE uint32_t metate_view_lengthen(METATE_BLOCK uint32_t *length) {
+  return METATE_ATOMIC_FETCH_ADD(length, 1u, RELAXED);
+}
+#endif
+
+/* How often a worker looks whether another one has claimed a chunk before it does so itself. */
+#define METATE_CLAIM_TURNS 128
+
 /* metate_view_append where the pool is roomy: thousands of workers meet at one length, so each adds to it at once, and looks afterwards
  * whether its chunk is there. So in such a task a length may be ahead of chunks, which who reads them tests; a chunk that cannot
- * be had after all, since others took slots by the thousand meanwhile, is the host's to mend (runtime/kernel/failure.cpp). */
+ * be had after all, since others took slots by the thousand meanwhile, is the host's to mend (runtime/kernel/failure.cpp).
+ * Who was given a chunk's first cell claims it. The others wait for that: else all would take a slot and fill it for one that is
+ * linked. Nobody waits for ever, since the first one's chunk may have been given up again. */
 METATE_VIEW_INLINE int64_t metate_view_append_at_once(const metate_view *view, uint32_t level,
                                                       METATE_BLOCK uint8_t *container,
                                                       const uint32_t *key) {
@@ -222,15 +236,22 @@ METATE_VIEW_INLINE int64_t metate_view_append_at_once(const metate_view *view, u
   METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
   uint32_t index = (uint32_t)own->cells;
   if (METATE_ATOMIC_LOAD(length, RELAXED) < own->cells)
-    index = METATE_ATOMIC_FETCH_ADD(length, 1u, RELAXED);
+    index = metate_view_lengthen(length);
   if (index >= own->cells) {
     metate_view_report(view, level, 0);
     metate_view_shorten(length, (uint32_t)own->cells);
     return -1;
   }
-  uint32_t chunk = index / own->slot_cells;
-  if (!METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, ACQUIRE) &&
-      metate_view_claim_chunks(view, level, container, chunk, key) <= chunk)
+  uint32_t chunk = index / own->slot_cells, there = 0;
+  METATE_BLOCK uint32_t *link = metate_view_chunk_links(container) + chunk;
+  if (index % own->slot_cells == 0)
+    there = metate_view_chunk_claim(view, level, container, chunk, key);
+  for (uint32_t turn = 0; !there && turn < METATE_CLAIM_TURNS; ++turn) {
+    there = METATE_ATOMIC_LOAD(link, ACQUIRE);
+    if (!there)
+      metate_view_pause(1u << (turn < 6 ? turn : 6));
+  }
+  if (!there && !metate_view_chunk_claim(view, level, container, chunk, key))
     return -1;
   metate_view_change(view);
   return index;

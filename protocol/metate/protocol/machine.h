@@ -109,8 +109,11 @@
 
 #endif
 
-/* Lets others work for some hundred cycles. */
+/* Lets others work, for some hundred cycles each turn. */
 METATE_VIEW_INLINE void metate_view_pause(uint32_t turns) {
+#ifdef __NVPTX__
+  __nvvm_nanosleep(64 * turns);
+#else
   for (uint32_t k = 0; k < turns; ++k) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -118,6 +121,7 @@ METATE_VIEW_INLINE void metate_view_pause(uint32_t turns) {
     __asm__ volatile("isb");
 #endif
   }
+#endif
 }
 
 #endif

@@ -348,11 +348,19 @@ METATE_VIEW_FUNCTION void metate_view_sweep_share(const metate_view *view, uint3
     metate_view_sweep_slots(view, level, (uint32_t)n - 1, (uint32_t)n);
 }
 
-/* Nothing is pending any more: the last step, by one worker. */
+/* Nothing is pending any more: the last step, by one worker. Where nothing of a pool is linked its slots are as if they had never been
+ * handed out: workers take those by an addition each, and a free list's top by one exchange after the other. */
 METATE_VIEW_FUNCTION void metate_view_collect_end(const metate_view *view) {
-  for (uint32_t number = 0; number < view->type->pool_count; ++number)
-    METATE_ATOMIC_STORE(
-        &metate_view_pool_of(view, metate_view_level_of_pool(view, number))->pending, 0u, RELAXED);
+  for (uint32_t number = 0; number < view->type->pool_count; ++number) {
+    METATE_BLOCK metate_pool *pool =
+        metate_view_pool_of(view, metate_view_level_of_pool(view, number));
+    METATE_ATOMIC_STORE(&pool->pending, 0u, RELAXED);
+    if (METATE_ATOMIC_LOAD(&pool->used, RELAXED))
+      continue;
+    metate_view_forget_magazines(pool);
+    METATE_ATOMIC_STORE(&pool->free_head, ((pool->free_head >> 32) + 1) << 32, RELAXED);
+    METATE_ATOMIC_STORE(&pool->high_water, 0u, RELAXED);
+  }
 }
 #endif
 

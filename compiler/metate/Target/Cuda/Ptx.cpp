@@ -2,6 +2,7 @@
 #include "metate/Target/Cuda/Ptx.h"
 
 #include "metate/Mutants/Mutants.h"
+#include "metate/Target/Cuda/Roots.h"
 #include "metate/Target/Grid/Code.h"
 
 #include "llvm/IR/DiagnosticInfo.h"
@@ -204,6 +205,8 @@ Expected<std::string> cuda::makePtx(mlir::ModuleOp code, const grid::Table &tabl
     for (const grid::Task &task : kernel.tasks)
       makeKernel(**module, (*module)->getFunction(task.name), kernel.slots);
   grid::optimise(**module, **machine, std::max(1u, unsigned(options.optLevel)));
+  if (options.optLevel > 0)
+    writeOutRoots(**module);
   grid::scopeToDevice(**module);
   splitOrders(**module);
   takeNumbersApart(**module);

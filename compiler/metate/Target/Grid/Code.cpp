@@ -140,7 +140,7 @@ namespace {
 /// Short loops without branches are written out four times: an invocation has nothing else to do while a turn waits for its reads and
 /// quotients, and a device of few invocations has nothing else to run. Turns stay in order, so results are the same.
 struct RepeatShortLoops : PassInfoMixin<RepeatShortLoops> {
-  static constexpr unsigned mostInstructions = 32, turns = 4;
+  static constexpr unsigned mostInstructions = 64, turns = 4;
 
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
     for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())

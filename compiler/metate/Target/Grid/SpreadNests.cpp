@@ -1,8 +1,8 @@
 //===- SpreadNests.cpp - cells of leaves become iterations ------*- C++ -*-===//
 //
 // On a CPU an iteration is a slot, and a loop in it walks over the cells of its leaf. An invocation is not worth that much: it is given a
-// cell, and invocations side by side have cells side by side. Where slots of another tree are activated for a leaf's cells, a range
-// before does that, slot by slot, and each cell finds them.
+// cell, and invocations side by side have cells side by side. Where slots of another tree, or its cells by words of a mask, are activated
+// for a leaf's cells, a range before does that, slot by slot, and each cell finds them.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
@@ -61,11 +61,40 @@ static bool mayBeRepeated(Operation *op, SmallVectorImpl<TreeCallOp> *claims = n
             }).wasInterrupted();
 }
 
+/// May what is done for each slot be done by a range before, for all slots?
+static bool mayGoBefore(Operation *op) {
+  return !op->walk([](Operation *one) {
+              auto call = dyn_cast<TreeCallOp>(one);
+              bool isKnown =
+                  isa<ReadOp, WriteOp, RmwOp, scf::ForOp, scf::IfOp, scf::YieldOp>(one) ||
+                  (call && (linkOf(one) || call.getCallee().ends_with("find"))) ||
+                  (!call && !one->getNumRegions() && isMemoryEffectFree(one));
+              return isKnown ? WalkResult::advance() : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
+/// Does `op` change what is read in the scope? One tree's numbers are in one.
+static bool changes(Operation *op, uint64_t scope) {
+  return op
+      ->walk([&](Operation *one) {
+        auto write = dyn_cast<WriteOp>(one);
+        auto rmw = dyn_cast<RmwOp>(one);
+        ReadOp link = linkOf(one);
+        bool isChange = (write && write.getScope() == scope) || (rmw && rmw.getScope() == scope) ||
+                        (link && link.getScope() == scope);
+        return isChange ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 /// The loops of a range over the cells of one leaf, one in the other, and what is around them.
 struct Nest {
   SmallVector<scf::ForOp> loops;
-  SmallVector<TreeCallOp> claims; ///< around the loops
+  SmallVector<TreeCallOp> claims;  ///< around the loops, for which cells look again
+  SmallVector<Operation *> around; ///< all that is around the loops, in order
+  SmallVector<Operation *>
+      before; ///< of it: what changes more than claims do, and is for a range before
   int64_t cells = 1;
 
   static std::optional<Nest> of(RangeOp range) {
@@ -81,7 +110,7 @@ struct Nest {
           return std::nullopt;
         if (isDeeper)
           only = &op;
-        else if (!nest.isInside() && !mayBeRepeated(&op, &nest.claims))
+        else if (!nest.isInside() && !nest.take(&op, /*isBefore=*/!only))
           return std::nullopt;
       }
       if (nest.isInside() && !isPerfect(block, only))
@@ -102,12 +131,64 @@ struct Nest {
       nest.loops.push_back(loop);
       block = loop.getBody();
     }
-    if (nest.loops.empty() || nest.cells > (1 << 20))
+    if (nest.loops.empty() || nest.cells > (1 << 20) ||
+        (!nest.before.empty() && !nest.dropForCells()))
       return std::nullopt;
     return nest;
   }
 
 private:
+  /// What stands around the loops. False: cells cannot do it, nor a range before.
+  bool take(Operation *op, bool isBefore) {
+    around.push_back(op);
+    SmallVector<TreeCallOp> found;
+    if (mayBeRepeated(op, &found)) {
+      claims.append(found);
+      return true;
+    }
+    before.push_back(op);
+    return isBefore && mayGoBefore(op);
+  }
+
+  /// Leaves in `around` what cells do not need: all that a range before does alone. False: they need more than they may do again.
+  bool dropForCells() {
+    llvm::SetVector<Operation *> needed;
+    auto need = [&](Operation *user) {
+      user->walk([&](Operation *one) {
+        for (Value operand : one->getOperands())
+          for (Operation *from = operand.getDefiningOp(); from; from = from->getParentOp())
+            if (llvm::is_contained(around, from))
+              needed.insert(from);
+      });
+    };
+    need(loops.front());
+    for (auto *up = loops.front()->getParentOp(); isa<scf::IfOp>(up); up = up->getParentOp())
+      for (Value operand : up->getOperands())
+        if (Operation *from = operand.getDefiningOp(); llvm::is_contained(around, from))
+          needed.insert(from);
+    for (size_t k = 0; k < needed.size(); ++k)
+      need(needed[k]);
+    if (llvm::any_of(before, [&](Operation *op) { return needed.contains(op); }))
+      return false;
+    // What a cell reads again would be what the range before has made of it, where that comes behind the read.
+    for (Operation *op : needed) {
+      auto behind = llvm::make_filter_range(
+          before, [&](Operation *one) { return llvm::find(around, one) > llvm::find(around, op); });
+      bool isStale = op->walk([&](ReadOp read) {
+                         bool isChanged = llvm::any_of(
+                             behind, [&](Operation *one) { return changes(one, read.getScope()); });
+                         return isChanged ? WalkResult::interrupt() : WalkResult::advance();
+                       }).wasInterrupted();
+      if (isStale)
+        return false;
+    }
+    llvm::erase_if(around, [&](Operation *op) { return needed.contains(op); });
+    llvm::erase_if(claims, [&](TreeCallOp claim) {
+      return llvm::any_of(around, [&](Operation *op) { return op->isAncestor(claim); });
+    });
+    return true;
+  }
+
   bool isInside() const { return !loops.empty(); }
   static bool holdsNest(Operation *op) {
     return op
@@ -132,8 +213,8 @@ struct SpreadNests : metate::impl::SpreadNestsBase<SpreadNests> {
   void runOnOperation() override {
     for (RangeOp range : llvm::to_vector(getOperation().getBody().getOps<RangeOp>()))
       if (std::optional<Nest> nest = Nest::of(range)) {
-        if (!nest->claims.empty())
-          claimBefore(range, *nest);
+        if (!nest->claims.empty() || !nest->before.empty())
+          activateBefore(range, *nest);
         spread(range, *nest);
       }
     getOperation().walk(readPlainly);
@@ -158,8 +239,8 @@ private:
       range->walk([](ReadOp read) { read.setAcquire(false); });
   }
 
-  /// A range of the slots alone claims what the cells find then: the link once more is what the call gave, or 0 where there was no slot.
-  static void claimBefore(RangeOp range, Nest &nest) {
+  /// A range of the slots alone activates what the cells find then: the link once more is what a claim gave, or 0 where there was no slot.
+  static void activateBefore(RangeOp range, Nest &nest) {
     OpBuilder builder(range);
     IRMapping mapping;
     Operation *first = builder.clone(*range, mapping);
@@ -175,7 +256,9 @@ private:
       claim->replaceAllUsesWith(again);
       claim.erase();
     }
-    nest.claims.clear();
+    if (!nest.before.empty())
+      for (Operation *op : llvm::reverse(nest.around))
+        op->erase();
   }
 
   /// The range gets a dimension more; each loop runs its one turn where it stood.

@@ -38,7 +38,7 @@ metate.kernel @cells(%b: !metate.block, %n: index) {
   metate.return
 }
 
-// What stands beside the nest and changes memory happens once for each slot: the loops stay.
+// What stands beside the nest and changes memory happens once for each slot: the loops stay where cells need what it gave.
 // CHECK-LABEL: metate.kernel @prelude
 // CHECK: metate.range (%{{[a-z0-9]+}}) =
 // CHECK: metate.rmw
@@ -52,6 +52,78 @@ metate.kernel @prelude(%b: !metate.block, %n: index, %v: i32) {
     scf.for %i = %c0 to %c4 step %c1 {
       metate.write %old, %b[%i] scope 0 : i32
     } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// Where cells need nothing of what is changed, a range before does it for each slot, with what it needs; the cells have the rest.
+// CHECK-LABEL: metate.kernel @words_before
+// CHECK: metate.range (%[[SLOT:.*]]) = (%{{.*}}) to (%arg2) {
+// CHECK: metate.read %arg0[%[[SLOT]]] scope 0
+// CHECK: scf.for
+// CHECK: metate.rmw ori
+// CHECK-NOT: metate.write
+// CHECK: metate.range (%[[SLOT:.*]], %[[CELL:.*]]) =
+// CHECK: %[[FLAG:.*]] = metate.read %arg0[%[[SLOT]]] scope 0
+// CHECK-NOT: metate.rmw
+// CHECK: %[[WORD:.*]] = metate.read %arg1[%[[SLOT]]] scope 1
+// CHECK-NOT: scf.for
+// CHECK: metate.write %{{.*}}, %arg1[%[[CELL]]]
+metate.kernel @words_before(%a: !metate.block, %b: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    %flag = metate.read %a[%slot] scope 0 : i32
+    scf.for %w = %c0 to %c4 step %c1 {
+      %word = metate.read %a[%w] scope 0 : i32
+      %old = metate.rmw ori %word, %b[%w] scope 1 : i32
+    }
+    %there = metate.read %b[%slot] scope 1 : i32
+    %value = arith.addi %flag, %there : i32
+    scf.for %i = %c0 to %c4 step %c1 {
+      metate.write %value, %b[%i] scope 1 : i32
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// A cell that would read again what was changed since finds another value: the loops stay.
+// CHECK-LABEL: metate.kernel @changed_since
+// CHECK: metate.range (%{{[a-z0-9]+}}) =
+// CHECK: scf.for
+// CHECK: metate.return
+metate.kernel @changed_since(%b: !metate.block, %n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    %flag = metate.read %b[%slot] scope 0 : i32
+    metate.write %v, %b[%slot] scope 0 : i32
+    scf.for %i = %c0 to %c4 step %c1 {
+      metate.write %flag, %b[%i] scope 0 : i32
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// What is changed behind the loops is not for a range before.
+// CHECK-LABEL: metate.kernel @changed_behind
+// CHECK: metate.range (%{{[a-z0-9]+}}) =
+// CHECK: scf.for
+// CHECK: metate.return
+metate.kernel @changed_behind(%a: !metate.block, %b: !metate.block, %n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    scf.for %i = %c0 to %c4 step %c1 {
+      metate.write %v, %b[%i] scope 1 : i32
+    } {metate.nest}
+    metate.write %v, %a[%slot] scope 0 : i32
     metate.yield
   }
   metate.return

@@ -1,0 +1,85 @@
+//===- Roots.cpp - square roots without branches ----------------*- C++ -*-===//
+//
+// `sqrt.rn.f32` and `rcp.rn.f32` test for numbers that take a longer way, by a branch: what stands before it is not mixed with what stands
+// behind, so that turns of a loop that is written out wait for each other all the same. Here numbers outside of the short way's range are
+// brought into it by powers of two, and results are the same, correctly rounded: of a root r of a x, fma(x - r r, h, r) where r and 2 h are
+// x y and y, the machine's approximation of 1 / sqrt(x); of an inverse, fma(1 - x y, y, y) likewise. The short ways are those that ptxas
+// writes, for whose ranges they are proved by all numbers.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Cuda/Roots.h"
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
+
+using namespace llvm;
+
+static Value *fma(IRBuilder<> &builder, Value *a, Value *b, Value *c) {
+  return builder.CreateIntrinsic(Intrinsic::fma, {builder.getFloatTy()}, {a, b, c});
+}
+
+static Value *isZeroOrInfinite(IRBuilder<> &builder, Value *x) {
+  Type *type = x->getType();
+  return builder.CreateOr(builder.CreateFCmpOEQ(x, ConstantFP::getZero(type)),
+                          builder.CreateFCmpOEQ(x, ConstantFP::getInfinity(type)));
+}
+
+/// sqrt(x). Numbers below 2^-100 are taken 2^100 times as large; 0 and infinity are their own roots.
+static Value *rootOf(IRBuilder<> &builder, Value *x) {
+  Type *type = x->getType();
+  auto number = [&](double value) { return ConstantFP::get(type, value); };
+  Value *isSmall = builder.CreateFCmpOLT(x, number(0x1p-100));
+  Value *scaled = builder.CreateFMul(x, builder.CreateSelect(isSmall, number(0x1p100), number(1)));
+  Value *inverse = builder.CreateIntrinsic(Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {scaled});
+  Value *root = builder.CreateFMul(scaled, inverse);
+  Value *half = builder.CreateFMul(inverse, number(0.5));
+  Value *rest = fma(builder, builder.CreateFNeg(root), root, scaled);
+  Value *rounded = fma(builder, rest, half, root);
+  Value *back =
+      builder.CreateFMul(rounded, builder.CreateSelect(isSmall, number(0x1p-50), number(1)));
+  return builder.CreateSelect(isZeroOrInfinite(builder, x), x, back);
+}
+
+/// 1 / x of a root x, which no number takes out of the short way's range. The approximation is exact for 0 and infinity.
+static Value *inverseOf(IRBuilder<> &builder, Value *x) {
+  Value *inverse = builder.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {}, {x});
+  Value *rest = fma(builder, builder.CreateFNeg(x), inverse, ConstantFP::get(x->getType(), 1));
+  return builder.CreateSelect(isZeroOrInfinite(builder, x), inverse,
+                              fma(builder, inverse, rest, inverse));
+}
+
+/// May an approximation stand for it?
+static bool isApproximate(const Instruction &op) { return op.hasApproxFunc(); }
+
+void metate::cuda::writeOutRoots(Module &module) {
+  SmallVector<Instruction *> roots, inverses;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function)) {
+      auto *call = dyn_cast<IntrinsicInst>(&instruction);
+      if (call && call->getIntrinsicID() == Intrinsic::sqrt && call->getType()->isFloatTy() &&
+          !isApproximate(instruction))
+        roots.push_back(&instruction);
+    }
+  for (Instruction *root : roots)
+    for (User *user : root->users()) {
+      auto *quotient = cast<Instruction>(user);
+      if (PatternMatch::match(quotient, PatternMatch::m_FDiv(PatternMatch::m_FPOne(),
+                                                             PatternMatch::m_Specific(root))) &&
+          !isApproximate(*quotient) && !quotient->hasAllowReciprocal())
+        inverses.push_back(quotient);
+    }
+  auto replace = [](Instruction *old, Value *(*write)(IRBuilder<> &, Value *), unsigned operand) {
+    IRBuilder<> builder(old);
+    old->replaceAllUsesWith(write(builder, old->getOperand(operand)));
+    old->eraseFromParent();
+  };
+  for (Instruction *quotient : inverses)
+    replace(quotient, inverseOf, 1);
+  for (Instruction *root : roots)
+    replace(root, rootOf, 0);
+}
