@@ -155,13 +155,15 @@ private:
     if (!block || block->sizeWithoutDebug() > mostInstructions ||
         getBooleanLoopAttribute(&loop, "llvm.loop.unroll.disable"))
       return false;
-    // A loop whose step is the number of invocations would have to divide by it first.
+    // A loop whose step is the number of invocations has to divide by it first, which is worth it where it adds up and stores nothing.
+    bool isSum = llvm::none_of(
+        *block, [](const Instruction &instruction) { return instruction.mayWriteToMemory(); });
     bool isCounted = llvm::any_of(block->phis(), [&](const PHINode &phi) {
       auto *next = dyn_cast<BinaryOperator>(phi.getIncomingValueForBlock(block));
       return next && next->getOpcode() == Instruction::Add && next->getOperand(0) == &phi &&
              isa<ConstantInt>(next->getOperand(1));
     });
-    return isCounted && llvm::none_of(*block, [](const Instruction &instruction) {
+    return (isCounted || isSum) && llvm::none_of(*block, [](const Instruction &instruction) {
              auto *call = dyn_cast<CallBase>(&instruction);
              return instruction.isAtomic() || (call && !isa<IntrinsicInst>(call));
            });

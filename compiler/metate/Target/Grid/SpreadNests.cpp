@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -94,7 +95,8 @@ struct Nest {
   SmallVector<TreeCallOp> claims;  ///< around the loops, for which cells look again
   SmallVector<Operation *> around; ///< all that is around the loops, in order
   SmallVector<Operation *>
-      before; ///< of it: what changes more than claims do, and is for a range before
+      before;        ///< of it: what changes more than claims do, and is for a range before
+  scf::ForOp column; ///< each invocation's own; around the loops, or in the first of them
   int64_t cells = 1;
 
   static std::optional<Nest> of(RangeOp range) {
@@ -137,7 +139,45 @@ struct Nest {
     return nest;
   }
 
+  scf::ForOp outermost() const {
+    return column && !loops.front()->isAncestor(column) ? column : loops.front();
+  }
+
+  /// Some turns of the outermost loop stay an invocation's own, a column of cells, for which it looks its neighbours up once: where the
+  /// leaf has cells enough for a warp all the same, and the code is short, for it is written out.
+  void keepColumns() {
+    scf::ForOp loop = loops.front();
+    int64_t turns = turnsOf(loop), length = mostInColumn, ops = 0;
+    loop.walk([&](Operation *op) { ops += !op->hasTrait<OpTrait::ConstantLike>(); });
+    while (length > 1 && (turns % length != 0 || cells / length < leastColumns))
+      length /= 2;
+    if (loops.size() < 2 || length == 1 || ops * length > mostOps)
+      return;
+    cells /= length;
+    column = loop;
+    if (turns == length) {
+      loops.erase(loops.begin());
+      return;
+    }
+    OpBuilder builder(loop);
+    Location loc = loop.getLoc();
+    auto index = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(builder, loc, value).getResult();
+    };
+    Value size = index(length);
+    auto outer = scf::ForOp::create(builder, loc, index(0), index(turns / length), index(1));
+    loop->moveBefore(outer.getBody()->getTerminator());
+    loop.getUpperBoundMutable().assign(size);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value first = arith::MulIOp::create(builder, loc, outer.getInductionVar(), size);
+    auto at = arith::AddIOp::create(builder, loc, first, loop.getInductionVar());
+    loop.getInductionVar().replaceAllUsesExcept(at, at);
+    loops.front() = outer;
+  }
+
 private:
+  static constexpr int64_t mostInColumn = 8, leastColumns = 32, mostOps = 4096;
+
   /// What stands around the loops. False: cells cannot do it, nor a range before.
   bool take(Operation *op, bool isBefore) {
     around.push_back(op);
@@ -213,9 +253,12 @@ struct SpreadNests : metate::impl::SpreadNestsBase<SpreadNests> {
   void runOnOperation() override {
     for (RangeOp range : llvm::to_vector(getOperation().getBody().getOps<RangeOp>()))
       if (std::optional<Nest> nest = Nest::of(range)) {
+        nest->keepColumns();
         if (!nest->claims.empty() || !nest->before.empty())
           activateBefore(range, *nest);
         spread(range, *nest);
+        if (nest->column)
+          (void)loopUnrollFull(nest->column);
       }
     getOperation().walk(readPlainly);
   }
@@ -244,7 +287,7 @@ private:
     OpBuilder builder(range);
     IRMapping mapping;
     Operation *first = builder.clone(*range, mapping);
-    mapping.lookup(nest.loops.front().getOperation())->erase();
+    mapping.lookup(nest.outermost().getOperation())->erase();
     if (isMutant(Mutant::GridClaimsLeftOut))
       first->erase();
     for (TreeCallOp claim : nest.claims) {

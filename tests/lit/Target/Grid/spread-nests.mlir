@@ -217,3 +217,53 @@ metate.kernel @others(%b: !metate.block, %n: index, %v: i32) {
   }
   metate.return
 }
+
+// Of leaves with cells enough an invocation takes a column of them, here eight of the first axis, which are written out.
+// CHECK-LABEL: metate.kernel @columns
+// CHECK: metate.range (%{{.*}}, %{{.*}}) = (%{{.*}}, %{{.*}}) to (%arg1, %c64{{.*}}) {
+// CHECK-NOT: scf.for
+// CHECK-COUNT-8: metate.write
+// CHECK-NOT: metate.write
+// CHECK: metate.return
+metate.kernel @columns(%b: !metate.block, %n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    scf.for %i = %c0 to %c8 step %c1 {
+      %row = arith.muli %i, %c64 : index
+      scf.for %j = %c0 to %c64 step %c1 {
+        %at = arith.addi %row, %j : index
+        metate.write %v, %b[%at] scope 0 : i32
+      } {metate.nest, metate.row}
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// Of a longer axis it is a part: two times eight.
+// CHECK-LABEL: metate.kernel @parts_of_columns
+// CHECK: metate.range (%{{.*}}, %[[CELL:.*]]) = (%{{.*}}, %{{.*}}) to (%arg1, %c32{{.*}}) {
+// CHECK: %[[PART:.*]] = arith.divui %[[CELL]]
+// CHECK: arith.muli %[[PART]], %{{.*}} : index
+// CHECK-COUNT-8: metate.write
+// CHECK-NOT: metate.write
+// CHECK: metate.return
+metate.kernel @parts_of_columns(%b: !metate.block, %n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    scf.for %i = %c0 to %c16 step %c1 {
+      %row = arith.muli %i, %c16 : index
+      scf.for %j = %c0 to %c16 step %c1 {
+        %at = arith.addi %row, %j : index
+        metate.write %v, %b[%at] scope 0 : i32
+      } {metate.nest, metate.row}
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
