@@ -256,14 +256,17 @@ LogicalResult KernelMapping::makeTasks() {
     if (!isa<ReturnOp>(op) && !isAnywhere(&op))
       segments.back().push_back(&op);
   }
-  for (auto [k, ops] : llvm::enumerate(segments)) {
+  for (auto [ops, make] : llvm::zip(segments, between)) {
     if (!ops.empty())
       makeSegment(ops);
-    if (k < between.size())
-      between[k]();
+    make();
   }
-  if (!settled.empty() || !collected.empty())
-    makeCleanUp();
+  // What is behind the last launch stands in the function that cleans up, if there is one: a launch takes longer than either.
+  ArrayRef<Operation *> last = segments.back();
+  if (!settled.empty() || (mayFail && !collected.empty()))
+    makeCleanUp(last);
+  else if (!last.empty())
+    makeSegment(last);
   storeFrameValues();
   if (!places.empty())
     made.flags |= METATE_GRID_FRAME;
@@ -297,17 +300,11 @@ LLVM::LLVMFuncOp KernelMapping::makeFunction(Location loc, Task task, bool alway
       LLVM::LLVMFuncOp::create(builder, loc, task.name, functionType(builder.getContext()));
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
   Code code(builder, loc);
-  {
+  if (always) {
     OpBuilder::InsertionGuard guard(builder);
-    if (mayFail && !always && !isMutant(Mutant::GridStatusIgnored)) {
-      Value status = code.load(builder.getI32Type(), function.getArgument(1),
-                               offsetof(metate_grid_frame, status));
-      Value isGood = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, status,
-                                          code.constant(METATE_OK, 32));
-      auto branch = scf::IfOp::create(builder, loc, isGood);
-      builder.setInsertionPointToStart(branch.thenBlock());
-    }
     fill(code, function);
+  } else {
+    whereNoneFailed(code, function.getArgument(1), [&] { fill(code, function); });
   }
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   localise(function, function.getArgument(0), function.getArgument(1));
@@ -337,7 +334,7 @@ void grid::byOne(Code &code, ModuleOp module, llvm::function_ref<void()> fill) {
   fill();
 }
 
-void KernelMapping::makeSegment(ArrayRef<Operation *> ops) {
+LLVM::LLVMFuncOp KernelMapping::makeSegmentPart(ArrayRef<Operation *> ops) {
   Location loc = ops.front()->getLoc();
   Part part = createPart(loc, target::entryType(kernel.getContext()));
   Block *block = &part.getBody().front();
@@ -347,6 +344,12 @@ void KernelMapping::makeSegment(ArrayRef<Operation *> ops) {
   LLVM::ReturnOp::create(builder, loc, Code(builder, loc).constant(METATE_OK, 32));
   localise(part, part.getArgument(0), part.getArgument(1));
   target::hoistAllocas(part);
+  return part;
+}
+
+void KernelMapping::makeSegment(ArrayRef<Operation *> ops) {
+  Location loc = ops.front()->getLoc();
+  Part part = makeSegmentPart(ops);
   makeFunction(loc, {}, /*always=*/false, [&](Code &code, Part function) {
     Value frame = function.getArgument(1);
     byOne(code, kernel->getParentOfType<ModuleOp>(), [&] {
@@ -355,11 +358,23 @@ void KernelMapping::makeSegment(ArrayRef<Operation *> ops) {
   });
 }
 
-void KernelMapping::makeCleanUp() {
+void KernelMapping::whereNoneFailed(Code &code, Value frame, llvm::function_ref<void()> fill) {
+  OpBuilder &builder = code.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  if (mayFail && !isMutant(Mutant::GridStatusIgnored)) {
+    Value status = code.load(builder.getI32Type(), frame, offsetof(metate_grid_frame, status));
+    Value isGood = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::eq, status,
+                                        code.constant(METATE_OK, 32));
+    auto branch = scf::IfOp::create(builder, code.loc, isGood);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  fill();
+}
+
+void KernelMapping::makeCleanUp(ArrayRef<Operation *> last) {
   Location loc = kernel.getLoc();
   bool needsStatus = mayFail && !collected.empty();
-  if (settled.empty() && !needsStatus)
-    return;
+  Part before = last.empty() ? Part() : makeSegmentPart(last);
   Part part = createPart(loc, target::entryType(kernel.getContext()));
   OpBuilder builder = OpBuilder::atBlockBegin(&part.getBody().front());
   Code code(builder, loc);
@@ -387,8 +402,13 @@ void KernelMapping::makeCleanUp() {
   makeFunction(
       loc, {}, /*always=*/!isMutant(Mutant::GridCleanUpStops), [&](Code &inner, Part function) {
         Value frame = function.getArgument(1);
+        auto run = [&](Part one) {
+          callPart(inner, one, {function.getArgument(0), frame, hostOf(inner, frame)}, frame);
+        };
         byOne(inner, kernel->getParentOfType<ModuleOp>(), [&] {
-          callPart(inner, part, {function.getArgument(0), frame, hostOf(inner, frame)}, frame);
+          if (before)
+            whereNoneFailed(inner, frame, [&] { run(before); });
+          run(part);
         });
       });
 }

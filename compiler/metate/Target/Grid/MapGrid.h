@@ -72,11 +72,13 @@ private:
 
   /// What stands between two launches, as a function of one invocation.
   void makeSegment(llvm::ArrayRef<mlir::Operation *> ops);
+  Part makeSegmentPart(llvm::ArrayRef<mlir::Operation *> ops);
   void makeTask(LaunchOp launch);
   /// The launch of a shared step.
   void makeSlotTask(TreeCallOp call, const SlotStep &step);
-  /// Frees what a launch that failed gave up, and settles the trees that the kernel may have changed.
-  void makeCleanUp();
+  /// Frees what a launch that failed gave up, and settles the trees that the kernel may have changed. `last`: what stands behind the last
+  /// launch, which is done before, if nothing has failed.
+  void makeCleanUp(llvm::ArrayRef<mlir::Operation *> last);
   /// `pieces`: of a deterministic kernel, else null; `showsOrder`: does one invocation have to do all iterations of it?
   Part makeBody(const LaunchedTask &task, mlir::LLVM::LLVMStructType context, Pieces *pieces,
                 bool *showsOrder);
@@ -85,6 +87,8 @@ private:
   /// not).
   Part makeFunction(mlir::Location loc, Task task, bool always,
                     llvm::function_ref<void(Code &, Part)> fill);
+  /// Code for a launch in which nothing has failed so far.
+  void whereNoneFailed(Code &code, mlir::Value frame, llvm::function_ref<void()> fill);
   Part createPart(mlir::Location loc, mlir::LLVM::LLVMFunctionType type);
   /// Calls a part and keeps its status.
   void callPart(Code &code, Part part, mlir::ValueRange operands, mlir::Value frame);
