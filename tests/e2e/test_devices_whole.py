@@ -114,6 +114,8 @@ def test_what_is_done_again_gives_the_same(device):
     lists = mt.root.dense(mt.i, 3).dynamic(mt.j, 20, chunk_size=4)
     numbers, w = mt.field(mt.i32), mt.Vector.field(2, mt.i32, 8)
     lists.place(numbers)
+    whole, real = mt.field(mt.u64), mt.field(mt.f64)
+    mt.root.pointer(mt.i, 3).dense(mt.i, 4).place(whole, real)
 
     @mt.kernel
     def write(turn: mt.i32):
@@ -136,6 +138,13 @@ def test_what_is_done_again_gives_the_same(device):
         np.testing.assert_array_equal(x.to_numpy(), np.where(active, y.to_numpy(), 0))
         np.testing.assert_array_equal(w.to_numpy(), z.to_numpy())
         assert w.to_numpy()[5].tolist() == [5, turn]
+        whole[4] = 1
+        whole.fill((1 << 64) - turn)
+        real.fill(turn / 3)
+        y.fill(turn)
+        assert whole.to_numpy().tolist() == [0] * 4 + [(1 << 64) - turn] * 4 + [0] * 4
+        assert real.to_numpy().tolist() == [0.0] * 4 + [turn / 3] * 4 + [0.0] * 4
+        assert y.to_numpy().sum() == 16 * turn
         for level in (above, other, lists):
             level.deactivate_all()
         assert not x.to_numpy().any() and not y.to_numpy().any() and [lists.length(i) for i in range(3)] == [0, 0, 0]

@@ -18,6 +18,8 @@ class ByKernel:
 
     deactivate_all: Any = None
     copy_from: Any = None
+    fill_real: Any = None
+    fill_whole: Any = None
 
 
 def was_run(name: str, tree: Any, number: int, *arguments: Any) -> bool:

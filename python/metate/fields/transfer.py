@@ -6,6 +6,7 @@ Copies go to and from the active cells: what Taichi's loops over a field visit. 
 from __future__ import annotations
 
 import itertools
+import math
 
 from .. import value_types as _types
 from ..conversion import filling, to_members
@@ -101,7 +102,22 @@ def from_array(field, array) -> None:
 
 def fill(field, value) -> None:
     """See Field.fill."""
-    field._elements.fill(filling(field.element, value))
+    if not _fill_by_kernel(field, value):
+        field._elements.fill(filling(field.element, value))
+
+
+def _fill_by_kernel(field, value):
+    """Whether a kernel has filled it: with one number, which its type holds."""
+    dtype, number = field.element, value
+    is_simple = dtype in (_types.f32, _types.f64) or (isinstance(dtype, _types.DType) and dtype.is_integer)
+    if not is_simple or field._stored is not None or None in field.shape or not isinstance(value, (int, float)):
+        return False
+    if dtype.is_float:
+        return again.was_run("fill_real", field._tree, field._member_indices()[0], field, float(value))
+    if (isinstance(value, float) and not math.isfinite(value)) or not dtype.holds(number := int(value)):
+        return False
+    signed = number - (1 << 64) if number >> 63 > 0 else number
+    return again.was_run("fill_whole", field._tree, field._member_indices()[0], field, signed)
 
 
 def copy(field, other) -> None:
