@@ -258,7 +258,7 @@ struct SpreadNests : metate::impl::SpreadNestsBase<SpreadNests> {
           activateBefore(range, *nest);
         spread(range, *nest);
         if (nest->column)
-          (void)loopUnrollFull(nest->column);
+          writeOut(nest->column);
       }
     getOperation().walk(readPlainly);
   }
@@ -333,6 +333,44 @@ private:
     for (auto [loop, variable] : llvm::reverse(llvm::zip(nest.loops, variables)))
       dissolve(loop, variable);
     range.erase();
+  }
+
+  /// The turns of a column one after the other. Where each asks whether its cell is active, they are asked for all cells first: a column of
+  /// active ones has no branches, so what it reads for one cell is there for the next; others keep the loop.
+  static void writeOut(scf::ForOp column) {
+    Block *body = column.getBody();
+    auto branch = dyn_cast<scf::IfOp>(body->getTerminator()->getPrevNode());
+    bool isTest = branch && !branch.getNumResults() && !branch.elseBlock() &&
+                  branch.getCondition().getParentBlock() == body;
+    for (Operation &op : body->without_terminator())
+      isTest = isTest && (&op == branch || mayBeRepeated(&op));
+    if (isTest) {
+      OpBuilder builder(column);
+      Location loc = column.getLoc();
+      Value isFull;
+      for (int64_t turn = 0, turns = turnsOf(column); turn < turns; ++turn) {
+        IRMapping mapping;
+        mapping.map(column.getInductionVar(),
+                    arith::ConstantIndexOp::create(builder, loc, turn).getResult());
+        for (Operation &op : body->without_terminator())
+          if (&op != branch)
+            builder.clone(op, mapping);
+        Value isActive = mapping.lookup(branch.getCondition());
+        isFull = isFull ? arith::AndIOp::create(builder, loc, isFull, isActive) : isActive;
+      }
+      auto either = scf::IfOp::create(builder, loc, isFull, /*withElseRegion=*/true);
+      builder.setInsertionPointToStart(either.thenBlock());
+      IRMapping mapping;
+      auto full = cast<scf::ForOp>(builder.clone(*column, mapping));
+      column->moveBefore(either.elseBlock()->getTerminator());
+      auto inner = cast<scf::IfOp>(mapping.lookup(branch.getOperation()));
+      inner.thenBlock()->getTerminator()->erase();
+      inner->getBlock()->getOperations().splice(inner->getIterator(),
+                                                inner.thenBlock()->getOperations());
+      inner.erase();
+      column = full;
+    }
+    (void)loopUnrollFull(column);
   }
 
   static void dissolve(scf::ForOp loop, Value variable) {

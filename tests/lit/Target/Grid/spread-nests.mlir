@@ -267,3 +267,38 @@ metate.kernel @parts_of_columns(%b: !metate.block, %n: index, %v: i32) {
   }
   metate.return
 }
+
+// Where each cell asks whether it is active, a column is asked first: of active cells alone it is written out without tests.
+// CHECK-LABEL: metate.kernel @full_columns
+// CHECK: metate.range
+// CHECK-COUNT-8: arith.cmpi ne
+// CHECK: scf.if %{{.*}} {
+// CHECK-NOT: scf.if
+// CHECK-COUNT-8: metate.write
+// CHECK: } else {
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: metate.write
+// CHECK: metate.return
+metate.kernel @full_columns(%a: !metate.block, %b: !metate.block, %n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0 : i32
+  metate.range (%slot) = (%c0) to (%n) {
+    scf.for %i = %c0 to %c8 step %c1 {
+      %row = arith.muli %i, %c64 : index
+      scf.for %j = %c0 to %c64 step %c1 {
+        %at = arith.addi %row, %j : index
+        %word = metate.read %a[%at] scope 0 : i32
+        %active = arith.cmpi ne, %word, %zero : i32
+        scf.if %active {
+          metate.write %v, %b[%at] scope 1 : i32
+        }
+      } {metate.nest, metate.row}
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
