@@ -103,6 +103,25 @@ def grid_claims_left_out():
     expect(got[8:16], [5] + [1] * 7)
 
 
+@probe("GridColumnAskedOnce")
+def grid_column_asked_once():
+    builder = mt.types.SNodeTreeBuilder()
+    tree_type = builder.pointer(mt.ij, 2).bitmasked(mt.ij, (8, 32)).place(a=i32).build()
+
+    @mt.kernel
+    def run(f: tree_type, g: tree_type):
+        for i, j in f:
+            g.a[i, j] = f.a[i, j] + 1
+
+    with grid():
+        tree, other = tree_type.new(), tree_type.new()
+        tree.a[0, 3] = 4
+        tree.a[2, 5] = 6
+        run(tree, other)
+        got = other.a.to_numpy()
+    expect([got[0, 3], got[2, 5], got.sum()], [5, 7, 12])
+
+
 # ---- what stands between tasks
 
 

@@ -356,6 +356,8 @@ private:
           if (&op != branch)
             builder.clone(op, mapping);
         Value isActive = mapping.lookup(branch.getCondition());
+        if (turn && isMutant(Mutant::GridColumnAskedOnce))
+          break;
         isFull = isFull ? arith::AndIOp::create(builder, loc, isFull, isActive) : isActive;
       }
       auto either = scf::IfOp::create(builder, loc, isFull, /*withElseRegion=*/true);
