@@ -324,11 +324,13 @@ TEST(GridShape, workgroupsAreBounded) {
   Written written;
   grid::Section section(written.payload.data());
   metate_slot slots[8] = {};
+  uint32_t sharedBytes = 0;
   auto shape = [&](uint32_t group, int64_t iterations, uint32_t mostInvocations, bool isKnown) {
     metate_grid_task task = section.tasks()[0];
     task.group = group;
     task.most_invocations = mostInvocations;
     task.step_count = isKnown;
+    task.shared_bytes = sharedBytes;
     slots[1].i = iterations;
     grid::Shape found = grid::shapeOf(section, task, slots, {4096, 640});
     return std::pair(found.groups, found.group);
@@ -345,6 +347,15 @@ TEST(GridShape, workgroupsAreBounded) {
   EXPECT_EQ(shape(64, 1000, 20, true), Pair(1, 20));
   EXPECT_EQ(shape(64, 1000, 0, false), Pair(10, 64));
   EXPECT_EQ(shape(64, 1000, 128, false), Pair(2, 64));
+  // An invocation has four iterations at least, and four for each number of the workgroup's memory that is its.
+  sharedBytes = 4;
+  EXPECT_EQ(shape(64, 1000, 0, true), Pair(4, 64));
+  EXPECT_EQ(shape(64, 1, 0, true), Pair(1, 64));
+  EXPECT_EQ(shape(64, INT64_MAX, 0, true), Pair(64, 64));
+  sharedBytes = 1024;
+  EXPECT_EQ(shape(64, 1025, 0, true), Pair(2, 64));
+  EXPECT_EQ(shape(64, 1024, 0, true), Pair(1, 64));
+  EXPECT_EQ(shape(64, 1000, 0, false), Pair(10, 64));
 }
 
 TEST(GridFrame, beginsAsTheHostSays) {

@@ -36,6 +36,8 @@ Value ByteBuilder::atomic(arith::AtomicRMWKind kind, Value offset, Value value) 
       RmwOp::create(builder, loc, value.getType(), kind, value, block, offset, uint64_t(scope));
   if (reduction)
     setMark(rmw, mark::reduction);
+  if (bins)
+    rmw->setAttr(BinSpan::name, bins);
   return rmw;
 }
 

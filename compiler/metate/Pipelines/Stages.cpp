@@ -72,8 +72,8 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addPass(createLoopInvariantCodeMotionPass());
 }
 
-static void layoutPasses(OpPassManager &passes, const Options &options,
-                         const LayoutTuning &tuning) {
+static void layoutPasses(OpPassManager &passes, const Options &options, const Target &target) {
+  const LayoutTuning tuning = target.layoutTuning(options);
   passes.addNestedPass<KernelOp>(createExpandPhilox());
   if (options.proveActivity)
     passes.addNestedPass<KernelOp>(createProveActivity());
@@ -98,6 +98,7 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   }
   // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.
   passes.addNestedPass<KernelOp>(createCutLists());
+  target.buildLayout(passes, options);
   // While kernels of graphs say what they do with arguments.
   passes.addPass(createPlanIntermediates());
   passes.addPass(createRecordInterfaces());
@@ -155,7 +156,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
       passes.addNestedPass<KernelOp>(createGuessExtents());
     return;
   case Stage::Layout:
-    return layoutPasses(passes, options, target->layoutTuning(options));
+    return layoutPasses(passes, options, *target);
   case Stage::Map:
     return target->buildMap(passes, options);
   default:

@@ -81,6 +81,8 @@ public:
   virtual llvm::StringRef family() const = 0;
 
   virtual LayoutTuning layoutTuning(const Options &options) const = 0;
+  /// Adds the target's own passes of stage layout, which see members of trees; what follows makes bytes of them.
+  virtual void buildLayout(mlir::OpPassManager &, const Options &) const {}
   /// Adds the passes of stage map: from tasks to the target's own execution model.
   virtual void buildMap(mlir::OpPassManager &passes, const Options &options) const = 0;
   /// Why the operation may not be there after stage map; empty: it may.

@@ -143,8 +143,9 @@ private:
   metate_status launchTask(const grid::Run &run, uint32_t index) {
     static constexpr uint64_t noSlots = 0;
     const metate_grid_task &task = section.tasks()[index];
-    grid::Shape shape =
-        grid::shapeOf(section, task, run.slots, {rounds * cuda.residents, cuda.residents});
+    // What a workgroup has in shared memory is gathered in every round.
+    uint32_t most = task.shared_bytes ? cuda.residents : rounds * cuda.residents;
+    grid::Shape shape = grid::shapeOf(section, task, run.slots, {most, cuda.residents});
     uint64_t frame = this->frame();
     const void *slots = run.kernel->slot_count ? static_cast<const void *>(run.slots) : &noSlots;
     void *parameters[] = {const_cast<void *>(slots), &frame};

@@ -239,6 +239,35 @@ def grid_pieces_overlap():
     expect(sum_of(np.ones(5000)), [5000])
 
 
+# ---- bins of workgroups
+
+
+def check_histogram():
+    h = mt.field(i32, shape=40)
+
+    @mt.kernel
+    def run(x: array(i32, 1)):
+        for i in x:
+            h[x[i]] += 1
+
+    x = np.arange(5000, dtype=np.int32) % 37
+    run(x)
+    expect(h.to_numpy(), np.bincount(x, minlength=40))
+
+
+@probe("GridBinsNotCleared")
+def grid_bins_not_cleared():
+    with grid():
+        check_histogram()
+
+
+@probe("GridBinsUnwaited")
+def grid_bins_unwaited():
+    """Where invocations run one after the other, those behind the first one add to what it has looked at."""
+    with grid():
+        check_histogram()
+
+
 # ---- slots
 
 

@@ -171,6 +171,23 @@ static void makeKernel(Module &module, Function *function, uint32_t slots) {
   }
 }
 
+/// The memory of a workgroup is asked for at launch: one name is that of all tasks.
+static void placeShared(Module &module) {
+  Function *asked = module.getFunction("metate_grid_shared");
+  if (!asked)
+    return;
+  auto *memory = new GlobalVariable(module, ArrayType::get(Type::getInt8Ty(module.getContext()), 0),
+                                    /*isConstant=*/false, GlobalValue::ExternalLinkage, nullptr,
+                                    "metate_grid_memory", nullptr, GlobalValue::NotThreadLocal,
+                                    asked->getReturnType()->getPointerAddressSpace());
+  memory->setAlignment(Align(16));
+  for (User *call : make_early_inc_range(asked->users())) {
+    call->replaceAllUsesWith(memory);
+    cast<CallInst>(call)->eraseFromParent();
+  }
+  asked->eraseFromParent();
+}
+
 static Expected<std::string> print(Module &module, TargetMachine &machine) {
   SmallVector<char, 0> text;
   raw_svector_ostream stream(text);
@@ -201,6 +218,7 @@ Expected<std::string> cuda::makePtx(mlir::ModuleOp code, const grid::Table &tabl
                                {treeCode(), gridCode(), cudaCode()}, options.contract);
   if (!module)
     return module.takeError();
+  placeShared(**module);
   for (const grid::Kernel &kernel : table.kernels)
     for (const grid::Task &task : kernel.tasks)
       makeKernel(**module, (*module)->getFunction(task.name), kernel.slots);

@@ -24,6 +24,9 @@
 
 using namespace llvm;
 
+/// Memory that the invocations of a workgroup share.
+static constexpr unsigned sharedSpace = 3;
+
 /// What a remainder of floats calls: LLVM has no instruction for it that is exact.
 static void callRemainders(Module &module) {
   SmallVector<BinaryOperator *> remainders;
@@ -200,8 +203,15 @@ void metate::grid::optimise(Module &module, TargetMachine &machine, unsigned lev
 void metate::grid::scopeToDevice(Module &module) {
   SyncScope::ID device = module.getContext().getOrInsertSyncScopeID(
       isMutant(Mutant::GridScopeBlock) ? "block" : "device");
+  SyncScope::ID block = module.getContext().getOrInsertSyncScopeID("block");
   for (Function &function : module)
-    for (Instruction &instruction : instructions(function))
-      if (instruction.isAtomic())
-        setAtomicSyncScopeID(&instruction, device);
+    for (Instruction &instruction : instructions(function)) {
+      if (!instruction.isAtomic())
+        continue;
+      const Value *place = getLoadStorePointerOperand(&instruction);
+      if (auto *rmw = dyn_cast<AtomicRMWInst>(&instruction))
+        place = rmw->getPointerOperand();
+      bool isOfBlock = place && place->getType()->getPointerAddressSpace() == sharedSpace;
+      setAtomicSyncScopeID(&instruction, isOfBlock ? block : device);
+    }
 }

@@ -300,16 +300,27 @@ LLVM::LLVMFuncOp KernelMapping::makeFunction(Location loc, Task task, bool alway
       LLVM::LLVMFuncOp::create(builder, loc, task.name, functionType(builder.getContext()));
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
   Code code(builder, loc);
-  if (always) {
+  {
     OpBuilder::InsertionGuard guard(builder);
+    if (!always)
+      enterIfGood(code, function.getArgument(1));
     fill(code, function);
-  } else {
-    whereNoneFailed(code, function.getArgument(1), [&] { fill(code, function); });
   }
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   localise(function, function.getArgument(0), function.getArgument(1));
   made.tasks.push_back(std::move(task));
   return function;
+}
+
+void KernelMapping::enterIfGood(Code &code, Value frame) {
+  if (!mayFail || isMutant(Mutant::GridStatusIgnored))
+    return;
+  OpBuilder &builder = code.builder;
+  Value status = code.load(builder.getI32Type(), frame, offsetof(metate_grid_frame, status));
+  Value isGood = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::eq, status,
+                                      code.constant(METATE_OK, 32));
+  auto branch = scf::IfOp::create(builder, code.loc, isGood);
+  builder.setInsertionPointToStart(branch.thenBlock());
 }
 
 void KernelMapping::callPart(Code &code, Part part, ValueRange operands, Value frame) {
@@ -358,19 +369,6 @@ void KernelMapping::makeSegment(ArrayRef<Operation *> ops) {
   });
 }
 
-void KernelMapping::whereNoneFailed(Code &code, Value frame, llvm::function_ref<void()> fill) {
-  OpBuilder &builder = code.builder;
-  OpBuilder::InsertionGuard guard(builder);
-  if (mayFail && !isMutant(Mutant::GridStatusIgnored)) {
-    Value status = code.load(builder.getI32Type(), frame, offsetof(metate_grid_frame, status));
-    Value isGood = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::eq, status,
-                                        code.constant(METATE_OK, 32));
-    auto branch = scf::IfOp::create(builder, code.loc, isGood);
-    builder.setInsertionPointToStart(branch.thenBlock());
-  }
-  fill();
-}
-
 void KernelMapping::makeCleanUp(ArrayRef<Operation *> last) {
   Location loc = kernel.getLoc();
   bool needsStatus = mayFail && !collected.empty();
@@ -406,8 +404,11 @@ void KernelMapping::makeCleanUp(ArrayRef<Operation *> last) {
           callPart(inner, one, {function.getArgument(0), frame, hostOf(inner, frame)}, frame);
         };
         byOne(inner, kernel->getParentOfType<ModuleOp>(), [&] {
-          if (before)
-            whereNoneFailed(inner, frame, [&] { run(before); });
+          if (before) {
+            OpBuilder::InsertionGuard guard(inner.builder);
+            enterIfGood(inner, frame);
+            run(before);
+          }
           run(part);
         });
       });

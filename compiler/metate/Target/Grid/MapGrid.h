@@ -44,6 +44,8 @@ std::vector<SlotStep> slotSteps(TreeCallOp call);
 /// One worker's step, before the call, which stays.
 mlir::Operation *makeSerialStep(TreeCallOp call, const SlotStep &step);
 
+class Bins;
+
 /// Maps one kernel: functions of its tasks and of what stands between them take its place.
 class KernelMapping {
 public:
@@ -80,15 +82,16 @@ private:
   /// launch, which is done before, if nothing has failed.
   void makeCleanUp(llvm::ArrayRef<mlir::Operation *> last);
   /// `pieces`: of a deterministic kernel, else null; `showsOrder`: does one invocation have to do all iterations of it?
+  /// `bins`: what the workgroup's memory takes, whose address is the context's last value.
   Part makeBody(const LaunchedTask &task, mlir::LLVM::LLVMStructType context, Pieces *pieces,
-                bool *showsOrder);
+                bool *showsOrder, Bins &bins);
+  /// What stands behind it is done where no task before has failed.
+  void enterIfGood(Code &code, mlir::Value frame);
 
   /// A function (slots, frame) that a driver launches; `fill` writes what it does where no task before it has failed (`always`: whether or
   /// not).
   Part makeFunction(mlir::Location loc, Task task, bool always,
                     llvm::function_ref<void(Code &, Part)> fill);
-  /// Code for a launch in which nothing has failed so far.
-  void whereNoneFailed(Code &code, mlir::Value frame, llvm::function_ref<void()> fill);
   Part createPart(mlir::Location loc, mlir::LLVM::LLVMFunctionType type);
   /// Calls a part and keeps its status.
   void callPart(Code &code, Part part, mlir::ValueRange operands, mlir::Value frame);

@@ -42,12 +42,15 @@ static Attribute toAttribute(Builder &builder, const Node &node) {
 }
 
 static Attribute toAttribute(Builder &builder, const Task &task) {
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("name", builder.getStringAttr(task.name)),
-       builder.getNamedAttr("group", builder.getI64IntegerAttr(task.group)),
-       builder.getNamedAttr("line", builder.getI64IntegerAttr(task.line)),
-       builder.getNamedAttr("most", builder.getI64IntegerAttr(task.mostInvocations)),
-       builder.getNamedAttr("iterations", toAttribute(builder, task.iterations))});
+  SmallVector<NamedAttribute> parts = {
+      builder.getNamedAttr("name", builder.getStringAttr(task.name)),
+      builder.getNamedAttr("group", builder.getI64IntegerAttr(task.group)),
+      builder.getNamedAttr("line", builder.getI64IntegerAttr(task.line)),
+      builder.getNamedAttr("most", builder.getI64IntegerAttr(task.mostInvocations)),
+      builder.getNamedAttr("iterations", toAttribute(builder, task.iterations))};
+  if (task.sharedBytes)
+    parts.push_back(builder.getNamedAttr("shared", builder.getI64IntegerAttr(task.sharedBytes)));
+  return builder.getDictionaryAttr(parts);
 }
 
 static Attribute toAttribute(Builder &builder, const Kernel &kernel) {
@@ -97,6 +100,7 @@ static Kernel readKernel(DictionaryAttr attribute) {
     task.name = one.getAs<StringAttr>("name").str();
     task.group = numberOf(one, "group");
     task.mostInvocations = numberOf(one, "most");
+    task.sharedBytes = one.contains("shared") ? numberOf(one, "shared") : 0;
     task.line = numberOf(one, "line");
     task.iterations = readSteps(one.get("iterations"));
     kernel.tasks.push_back(std::move(task));
@@ -182,7 +186,8 @@ struct Records {
                        uint32_t(kernel.nodes.size()), 0});
     for (const Task &task : kernel.tasks) {
       tasks.push_back({strings.add(task.name), task.group, uint32_t(steps.size()),
-                       uint32_t(task.iterations.size()), task.mostInvocations, 0, task.line, 0});
+                       uint32_t(task.iterations.size()), task.mostInvocations, task.sharedBytes,
+                       task.line, 0});
       add(task.iterations);
     }
     for (const Node &node : kernel.nodes) {

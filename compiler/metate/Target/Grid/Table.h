@@ -28,7 +28,8 @@ struct Task {
   uint32_t group = 1;           ///< invocations of a workgroup; 1: there is one invocation
   std::vector<Step> iterations; ///< empty: only the device knows
   uint32_t mostInvocations = 0;
-  uint32_t line = 0; ///< of the source; 0: not known
+  uint32_t sharedBytes = 0; ///< that the invocations of a workgroup share
+  uint32_t line = 0;        ///< of the source; 0: not known
 };
 
 /// Of a graph: a run of a kernel, or a loop around the nodes behind it.

@@ -29,6 +29,11 @@ LayoutTuning GridTarget::layoutTuning(const Options &options) const {
   return tuning;
 }
 
+void GridTarget::buildLayout(OpPassManager &passes, const Options &options) const {
+  if (options.privateReductions && options.optLevel > 0 && sharedBytes())
+    passes.addNestedPass<KernelOp>(createMarkBins({sharedBytes()}));
+}
+
 void GridTarget::buildMap(OpPassManager &passes, const Options &) const {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

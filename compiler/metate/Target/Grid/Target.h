@@ -13,6 +13,7 @@ public:
   using Target::Target;
 
   LayoutTuning layoutTuning(const Options &options) const override;
+  void buildLayout(mlir::OpPassManager &passes, const Options &options) const override;
   void buildMap(mlir::OpPassManager &passes, const Options &options) const override;
   std::string problemAfterMap(mlir::Operation *op) const override;
   llvm::Error emit(mlir::ModuleOp module, const Options &options) const override;
@@ -40,6 +41,8 @@ protected:
   virtual Named machine() const = 0;
   /// Invocations of a workgroup.
   virtual int64_t group() const { return 128; }
+  /// Bytes that a task may have in the memory of a workgroup; 0: the family has none of it.
+  virtual int64_t sharedBytes() const { return 0; }
   /// Does the device end loops by itself, so that each kernel may fail (METATE_GRID_LOOP_ENDED)?
   virtual bool endsLoops() const { return false; }
 };

@@ -1,4 +1,5 @@
 //===- Tasks.cpp - a launched task becomes functions ------------*- C++ -*-===//
+#include "metate/Target/Grid/Bins.h"
 #include "metate/Target/Grid/MapGrid.h"
 
 #include "metate/Mutants/Mutants.h"
@@ -46,7 +47,7 @@ static Value loadField(Code &code, LLVM::LLVMStructType context, Value at, size_
 /// (context, begin, end, invocation): iterations from `begin` on, each `stride` behind the last one. The context is as on a CPU, the
 /// host first, then what the task captured; between them the stride. Of a deterministic kernel the frame's address is behind them.
 LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStructType context,
-                                         Pieces *pieces, bool *showsOrder) {
+                                         Pieces *pieces, bool *showsOrder, Bins &bins) {
   func::FuncOp function = task.function;
   RangeOp range = task.range;
   Location loc = range.getLoc();
@@ -77,6 +78,11 @@ LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStr
   to->getOperations().splice(to->getTerminator()->getIterator(), from.getOperations());
   OpBuilder restore(range.getContext());
   from.push_back(YieldOp::create(restore, loc));
+  if (!bins.empty()) {
+    OpBuilder before(loop);
+    Code at(before, loc);
+    bins.takeAtomics(loadField(at, context, body.getArgument(0), context.getBody().size() - 1));
+  }
   SmallVector<RmwOp> partials = gatherReductions(loop, /*keepsRounded=*/pieces != nullptr);
   if (pieces) {
     *showsOrder = target::showsOrder(loop);
@@ -85,7 +91,8 @@ LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStr
       pieces->place = int64_t(llvm::alignTo(made.frameBytes, 64));
       made.frameBytes = uint32_t(pieces->place + pieces->bytes());
       builder.setInsertionPointAfter(loop);
-      Value frame = loadField(code, context, body.getArgument(0), context.getBody().size() - 1);
+      const size_t frameField = firstCaptured + function.getNumArguments();
+      Value frame = loadField(code, context, body.getArgument(0), frameField);
       storePartials(builder, partials, frame, *pieces, begin, end, index(stride));
     }
   }
@@ -99,6 +106,9 @@ void KernelMapping::makeTask(LaunchOp launch) {
   auto module = kernel->getParentOfType<ModuleOp>();
   const Bounds bounds = boundsOf(task);
   const bool isDeterministic = kernel->hasAttr(mark::deterministic);
+  Bins bins;
+  if (!isDeterministic || !target::showsOrder(task.function))
+    bins = Bins(task, kernel, group);
   MLIRContext *context = kernel.getContext();
   Type i64 = IntegerType::get(context, 64), pointer = LLVM::LLVMPointerType::get(context);
   SmallVector<Type> fields{pointer, i64};
@@ -106,6 +116,9 @@ void KernelMapping::makeTask(LaunchOp launch) {
     fields.push_back(converter.convertType(value.getType()));
   if (isDeterministic)
     fields.push_back(pointer);
+  if (!bins.empty())
+    fields.push_back(Bins::pointer(context));
+  const size_t frameField = firstCaptured + launch.getCaptured().size();
   auto record = LLVM::LLVMStructType::getLiteral(context, fields);
   // The context, but for its stride, and how many iterations there are.
   auto prepare = [&](Code &code, Part function) {
@@ -122,7 +135,7 @@ void KernelMapping::makeTask(LaunchOp launch) {
       LLVM::StoreOp::create(builder, loc, target::toLLVM(code, converter, value),
                             fieldAt(code, record, room, k + firstCaptured));
     if (isDeterministic)
-      LLVM::StoreOp::create(builder, loc, frame, fieldAt(code, record, room, fields.size() - 1));
+      LLVM::StoreOp::create(builder, loc, frame, fieldAt(code, record, room, frameField));
     return std::pair(room, target::toLLVM(code, converter, countOf(bounds, builder, loc)));
   };
   auto setStride = [&](Code &code, Value room, Value stride) {
@@ -135,13 +148,17 @@ void KernelMapping::makeTask(LaunchOp launch) {
   Task told;
   told.group = uint32_t(group);
   told.iterations = iterationsOf(task, bounds);
+  told.sharedBytes = uint32_t(bins.bytes());
   Pieces pieces;
   bool isInOrder = false;
   Part body;
-  makeFunction(loc, std::move(told), /*always=*/false, [&](Code &code, Part function) {
+  // `memory`: of the workgroup's bins; null: it has none.
+  auto work = [&](Code &code, Part function, Value memory) {
     OpBuilder &builder = code.builder;
     Value frame = function.getArgument(1);
     auto [room, count] = prepare(code, function);
+    if (memory)
+      LLVM::StoreOp::create(builder, loc, memory, fieldAt(code, record, room, fields.size() - 1));
     Value own = call(code, module, "metate_grid_invocation", i64, {});
     Value all = call(code, module, "metate_grid_invocations", i64, {});
     if (Value most = mostInvocations(code, task); most && !isMutant(Mutant::GridBoundIgnored)) {
@@ -154,7 +171,7 @@ void KernelMapping::makeTask(LaunchOp launch) {
       all = code.constant(1, 64);
     if (isMutant(Mutant::GridLastLost))
       count = LLVM::SubOp::create(builder, loc, count, code.constant(1, 64));
-    body = makeBody(task, record, isDeterministic ? &pieces : nullptr, &isInOrder);
+    body = makeBody(task, record, isDeterministic ? &pieces : nullptr, &isInOrder, bins);
     if (!pieces.partials) {
       setStride(code, room, all);
       callPart(code, body, {room, own, count, worker}, frame);
@@ -167,6 +184,15 @@ void KernelMapping::makeTask(LaunchOp launch) {
     builder.setInsertionPointToStart(each.getBody());
     Value piece = target::toLLVM(code, converter, each.getInductionVar());
     callPart(code, body, {room, piece, count, worker}, frame);
+  };
+  // Every invocation of a workgroup comes to its phases, whatever tasks before it have done.
+  makeFunction(loc, std::move(told), /*always=*/!bins.empty(), [&](Code &code, Part function) {
+    if (bins.empty())
+      return work(code, function, {});
+    bins.build(code, module, [&](Value memory) {
+      enterIfGood(code, function.getArgument(1));
+      work(code, function, memory);
+    });
   });
   if (isInOrder) {
     made.tasks.back().group = 1;

@@ -10,6 +10,13 @@ uint64_t metate_grid_invocations(void) {
   return (uint64_t)__nvvm_read_ptx_sreg_nctaid_x() * __nvvm_read_ptx_sreg_ntid_x();
 }
 
+/* Begins when all invocations of the workgroup are here. */
+__attribute__((always_inline, convergent)) uint32_t metate_grid_phase(uint32_t phase) {
+  if (phase)
+    __syncthreads();
+  return 1;
+}
+
 /* The value of the invocation that is `distance` further in the warp. */
 #define METATE_WORDS(type) (sizeof(type) / 4)
 #define METATE_FURTHER(type, value, distance)                                                      \
