@@ -122,6 +122,37 @@ def grid_column_asked_once():
     expect([got[0, 3], got[2, 5], got.sum()], [5, 7, 12])
 
 
+def sums_of_rows():
+    """Of three rows, in bricks: of the range 1..32 x 3..60 in a field of 40 x 70, where nothing else is written."""
+    a, b = mt.field(i32, shape=(40, 70)), mt.field(i32, shape=(40, 70))
+
+    @mt.kernel
+    def run():
+        for i, j in mt.ndrange((1, 33), (3, 61)):
+            b[i, j] = a[i - 1, j] + a[i, j] + a[i + 1, j]
+
+    before = np.arange(40 * 70, dtype=np.int32).reshape(40, 70)
+    a.from_numpy(before)
+    run()
+    after = np.zeros_like(before)
+    after[1:33, 3:61] = (before[:-2] + before[1:-1] + before[2:])[:32, 3:61]
+    return b.to_numpy(), after
+
+
+@probe("GridBrickEdge")
+def grid_brick_edge():
+    with grid():
+        got, wanted = sums_of_rows()
+    expect(got[:, 61:], wanted[:, 61:])
+
+
+@probe("GridBrickLost")
+def grid_brick_lost():
+    with grid():
+        got, wanted = sums_of_rows()
+    expect(got[:, :61], wanted[:, :61])
+
+
 # ---- what stands between tasks
 
 

@@ -20,6 +20,19 @@ def MarkBins : Pass<"metate-mark-bins", "::metate::KernelOp"> {
   let options = [Option<"most", "most", "int64_t", "8192", "bytes of all targets of a loop">];
 }
 
+def GridBricks : Pass<"metate-grid-bricks", "::metate::KernelOp"> {
+  let summary = "the invocations of a workgroup take a brick of cells where iterations read neighbours across rows";
+  let description = [{
+    Before: `metate.range (%i, %j) = (%c1, %c1) to (%n, %m)`, which reads rows `%i - 1` and `%i + 1`; after: a range over bricks along each dimension and the invocations of a
+    brick, with the variables computed of these, and a condition around the body for what of a brick lies beyond the range. Of the bricks of `group` invocations those are taken
+    in which the fewest cells are read. Where there are `many` times as many iterations, an invocation takes `cells` cells along one dimension.
+  }];
+  let options = [Option<"group", "group", "int64_t", "128", "invocations of a workgroup, a power of two">,
+                 Option<"cells", "cells", "int64_t", "4", "cells of an invocation, a power of two">,
+                 Option<"many", "many", "int64_t", "1048576", "invocations that a device has work for at least, a power of two">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def MapGrid : Pass<"metate-map-grid", "::mlir::ModuleOp"> {
   let summary = "tasks become functions of a grid's invocations, and a table in which order they are launched";
   let description = [{

@@ -34,10 +34,12 @@ void GridTarget::buildLayout(OpPassManager &passes, const Options &options) cons
     passes.addNestedPass<KernelOp>(createMarkBins({sharedBytes()}));
 }
 
-void GridTarget::buildMap(OpPassManager &passes, const Options &) const {
+void GridTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addNestedPass<KernelOp>(createSpreadNests());
+  if (options.optLevel > 0)
+    passes.addNestedPass<KernelOp>(createGridBricks({brick(), /*cells=*/4, many()}));
   passes.addNestedPass<KernelOp>(createAliasScopes());
   passes.addPass(createOutlineTasks());
   passes.addPass(createMapGrid({group(), endsLoops()}));

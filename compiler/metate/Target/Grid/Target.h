@@ -43,6 +43,10 @@ protected:
   virtual int64_t group() const { return 128; }
   /// Bytes that a task may have in the memory of a workgroup; 0: the family has none of it.
   virtual int64_t sharedBytes() const { return 0; }
+  /// Invocations of a brick of a stencil's cells.
+  virtual int64_t brick() const { return group(); }
+  /// Invocations that it has work for at least: where there are more iterations, an invocation may take several cells of a stencil.
+  virtual int64_t many() const { return int64_t(1) << 20; }
   /// Does the device end loops by itself, so that each kernel may fail (METATE_GRID_LOOP_ENDED)?
   virtual bool endsLoops() const { return false; }
 };

@@ -146,6 +146,8 @@ struct SimtTarget : GridTarget {
   Named machine() const override { return {"x86_64-unknown-linux-gnu", "native", ""}; }
   int64_t group() const override { return 32; }
   int64_t sharedBytes() const override { return 8 << 10; }
+  int64_t brick() const override { return 128; } // as on a GPU
+  int64_t many() const override { return 1024; }
 
   Expected<Code> compile(mlir::ModuleOp module, const Table &table,
                          const Options &options) const override {
