@@ -348,8 +348,10 @@ METATE_VIEW_FUNCTION void metate_view_sweep_share(const metate_view *view, uint3
     metate_view_sweep_slots(view, level, (uint32_t)n - 1, (uint32_t)n);
 }
 
+#endif
+
 /* Nothing is pending any more: the last step, by one worker. Where nothing of a pool is linked its slots are as if they had never been
- * handed out: workers take those by an addition each, and a free list's top by one exchange after the other. */
+ * handed out: a device's workers take those by an addition each, and a free list's top by one exchange after the other. */
 METATE_VIEW_FUNCTION void metate_view_collect_end(const metate_view *view) {
   for (uint32_t number = 0; number < view->type->pool_count; ++number) {
     METATE_BLOCK metate_pool *pool =
@@ -362,7 +364,6 @@ METATE_VIEW_FUNCTION void metate_view_collect_end(const metate_view *view) {
     METATE_ATOMIC_STORE(&pool->high_water, 0u, RELAXED);
   }
 }
-#endif
 
 /* The end of a task that deactivated cells, in steps: the root cell, then each pool in preorder, whose slots up to the
  * number that it yields are to be swept before the next one. By one worker, when nobody else works on the tree; on a device
@@ -394,9 +395,7 @@ METATE_VIEW_FUNCTION void metate_view_collect(const metate_view *view, int sweep
 #endif
     metate_view_sweep_slots(view, level, 0, metate_view_collect_level(view, level, sweep));
   }
-#if METATE_DEVICE
   metate_view_collect_end(view);
-#endif
 }
 
 /* ---- the start of a task ------------------------------------------------------------------------ */

@@ -225,6 +225,8 @@ Expected<std::string> cuda::makePtx(mlir::ModuleOp code, const grid::Table &tabl
   grid::optimise(**module, **machine, std::max(1u, unsigned(options.optLevel)));
   if (options.optLevel > 0)
     writeOutRoots(**module);
+  if (options.optLevel > 0 && !getenv("METATE_APART"))
+    interleaveTurns(**module);
   grid::scopeToDevice(**module);
   splitOrders(**module);
   takeNumbersApart(**module);

@@ -28,7 +28,7 @@ def GridBricks : Pass<"metate-grid-bricks", "::metate::KernelOp"> {
     in which the fewest cells are read. Where there are `many` times as many iterations, an invocation takes `cells` cells along one dimension.
   }];
   let options = [Option<"group", "group", "int64_t", "128", "invocations of a workgroup, a power of two">,
-                 Option<"cells", "cells", "int64_t", "4", "cells of an invocation, a power of two">,
+                 Option<"cells", "cells", "int64_t", "8", "cells of an invocation, a power of two">,
                  Option<"many", "many", "int64_t", "1048576", "invocations that a device has work for at least, a power of two">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

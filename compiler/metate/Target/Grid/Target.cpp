@@ -39,7 +39,7 @@ void GridTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addPass(createCSEPass());
   passes.addNestedPass<KernelOp>(createSpreadNests());
   if (options.optLevel > 0)
-    passes.addNestedPass<KernelOp>(createGridBricks({brick(), /*cells=*/4, many()}));
+    passes.addNestedPass<KernelOp>(createGridBricks({brick(), /*cells=*/8, many()}));
   passes.addNestedPass<KernelOp>(createAliasScopes());
   passes.addPass(createOutlineTasks());
   passes.addPass(createMapGrid({group(), endsLoops()}));
