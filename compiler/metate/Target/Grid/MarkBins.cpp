@@ -52,7 +52,8 @@ private:
     using Kind = arith::AtomicRMWKind;
     const bool isWord = target.scalar.isInteger(32) || target.scalar.isInteger(64);
     const bool isFloat = target.scalar.isF32() || target.scalar.isF64();
-    if (target.stored || (!isWord && !isFloat))
+    if (target.stored || (!isWord && !isFloat) ||
+        (!wide && target.scalar.getIntOrFloatBitWidth() > 32))
       return false;
     // In what order invocations add shows in rounded sums.
     if (isFloat && (target.kind != Kind::addf || getOperation()->hasAttr(mark::deterministic)))

@@ -17,7 +17,8 @@ def MarkBins : Pass<"metate-mark-bins", "::metate::KernelOp"> {
     member's cells begin in the block and how many bytes they take; so does an array's of known extents. metate-map-grid then lets the invocations of a workgroup accumulate in
     memory that they share. Not where the loop does anything else with the target, nor where all its coordinates follow from the iteration.
   }];
-  let options = [Option<"most", "most", "int64_t", "8192", "bytes of all targets of a loop">];
+  let options = [Option<"most", "most", "int64_t", "8192", "bytes of all targets of a loop">,
+                 Option<"wide", "wide", "bool", "true", "numbers of 64 bits too">];
 }
 
 def GridBricks : Pass<"metate-grid-bricks", "::metate::KernelOp"> {

@@ -31,7 +31,7 @@ LayoutTuning GridTarget::layoutTuning(const Options &options) const {
 
 void GridTarget::buildLayout(OpPassManager &passes, const Options &options) const {
   if (options.privateReductions && options.optLevel > 0 && sharedBytes())
-    passes.addNestedPass<KernelOp>(createMarkBins({sharedBytes()}));
+    passes.addNestedPass<KernelOp>(createMarkBins({sharedBytes(), sharesWideNumbers()}));
 }
 
 void GridTarget::buildMap(OpPassManager &passes, const Options &options) const {

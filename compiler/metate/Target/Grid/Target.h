@@ -43,6 +43,8 @@ protected:
   virtual int64_t group() const { return 128; }
   /// Bytes that a task may have in the memory of a workgroup; 0: the family has none of it.
   virtual int64_t sharedBytes() const { return 0; }
+  /// Are there atomic operations of 64 bits in that memory?
+  virtual bool sharesWideNumbers() const { return true; }
   /// Invocations of a brick of a stencil's cells.
   virtual int64_t brick() const { return group(); }
   /// Invocations that it has work for at least: where there are more iterations, an invocation may take several cells of a stencil.

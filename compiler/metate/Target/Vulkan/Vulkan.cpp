@@ -56,6 +56,9 @@ struct VulkanTarget : GridTarget {
   llvm::StringRef family() const override { return familyName; }
   Named machine() const override { return {"spirv64", (isLavapipe ? lavapipe : any).str(), ""}; }
   int64_t group() const override { return 64; }
+  // Every device has 16 KiB: so two workgroups, of which most take less, run beside each other.
+  int64_t sharedBytes() const override { return 8 << 10; }
+  bool sharesWideNumbers() const override { return false; }
   bool endsLoops() const override { return isLavapipe; }
 
   Expected<Code> compile(mlir::ModuleOp module, const Table &table,
@@ -63,7 +66,7 @@ struct VulkanTarget : GridTarget {
     llvm::SmallVector<SpirvTask> tasks;
     for (const Kernel &kernel : table.kernels)
       for (const Task &task : kernel.tasks)
-        tasks.push_back({task.name, task.group, endedOf(task)});
+        tasks.push_back({task.name, task.group, endedOf(task), task.sharedBytes});
     if (tasks.empty()) // Vulkan has no module without an entry point
       return Code();
     Expected<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine();

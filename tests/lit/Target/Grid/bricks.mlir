@@ -1,5 +1,5 @@
 // RUN: metate-opt %s --metate-grid-bricks="cells=1" --canonicalize --split-input-file | FileCheck %s --check-prefixes=ALL,ONE
-// RUN: metate-opt %s --metate-grid-bricks --canonicalize --split-input-file | FileCheck %s --check-prefixes=ALL,FOUR
+// RUN: metate-opt %s --metate-grid-bricks="cells=4" --canonicalize --split-input-file | FileCheck %s --check-prefixes=ALL,FOUR
 // RUN: metate-opt %s --metate-grid-bricks="group=64 cells=1" --canonicalize --split-input-file | FileCheck %s --check-prefix=HALF
 // RUN: metate-opt %s --metate-grid-bricks --split-input-file | metate-opt --split-input-file --canonicalize | FileCheck %s --check-prefix=FOUR
 

@@ -1,6 +1,7 @@
 // RUN: metate-opt %s --metate-mark-bins | FileCheck %s
 // RUN: metate-opt %s --metate-mark-bins | metate-opt | FileCheck %s
 // RUN: metate-opt %s --metate-mark-bins=most=1023 | FileCheck %s --check-prefix=LESS
+// RUN: metate-opt %s --metate-mark-bins=wide=false | FileCheck %s --check-prefix=WORDS
 
 !histogram = !metate.tree<#metate.dense<"i", [256], [#metate.place<"n" : i32>]>>
 !cells = !metate.tree<#metate.dense<"i", [4], [#metate.place<"first" : f64>, #metate.dense<"j", [3], [#metate.place<"a" : i32>, #metate.place<"b" : f64>, #metate.place<"v" : vector<2xf32>>]>]>>
@@ -27,6 +28,10 @@ metate.kernel @histogram(%x: memref<?xi32>, %h: !histogram, %n: index) {
 // CHECK-LABEL: metate.kernel @members
 // LESS-LABEL: metate.kernel @members
 // LESS: metate_grid.bins = array<i64: 136, 292>
+// WORDS-LABEL: metate.kernel @members
+// WORDS: metate.atomic addi {{.*}}metate_grid.bins
+// WORDS-NOT: metate.atomic addf {{.*}}["b"] {{.*}}metate_grid.bins
+// WORDS: metate.atomic addf {{.*}}["v"] {{.*}}metate_grid.bins
 // CHECK: metate.atomic addi %{{.*}}["a"] {{.*}} {metate_grid.bins = array<i64: 136, 292>}
 // CHECK: metate.atomic addf %{{.*}}["b"] {{.*}} {metate_grid.bins = array<i64: 144, 296>}
 // CHECK: metate.atomic addf %{{.*}}["v"] {{.*}} {metate_grid.bins = array<i64: 152, 296>}

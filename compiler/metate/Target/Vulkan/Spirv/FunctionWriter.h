@@ -49,8 +49,10 @@ private:
   void lane(llvm::CallInst &call);
   // FunctionWriterMemory.cpp
   uint32_t placeOf(llvm::Instruction &access, llvm::Value *pointer, llvm::Type *type);
+  uint32_t sharedPlaceOf(llvm::Instruction &access, llvm::Value *pointer, uint32_t type);
   llvm::SmallVector<uint32_t> accessOf(llvm::Value *pointer, llvm::Align align, bool isVolatile);
-  uint32_t scope();
+  /// Of an atomic operation there: the workgroup's own memory is seen by nobody else.
+  uint32_t scope(llvm::Value *pointer);
   uint32_t semantics(llvm::AtomicOrdering ordering);
   void load(llvm::LoadInst &load);
   void store(llvm::StoreInst &store);
@@ -58,6 +60,7 @@ private:
   void exchange(llvm::AtomicCmpXchgInst &exchange);
   void extract(llvm::ExtractValueInst &part);
   void fence(llvm::FenceInst &fence);
+  void barrier();
   void needAtomic(llvm::Type *type);
 
   ModuleWriter &module;

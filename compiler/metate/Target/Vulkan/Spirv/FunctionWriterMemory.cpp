@@ -27,6 +27,8 @@ uint32_t FunctionWriter::placeOf(Instruction &access, Value *pointer, Type *type
     return value(Op::ConvertUToPtr, module.pointerType(Storage::Physical, id),
                  {idOf(cast<Operator>(pointer)->getOperand(0))});
   uint32_t index = module.integer(32, 0);
+  if (pointer->getType()->getPointerAddressSpace() == sharedSpace)
+    return sharedPlaceOf(access, pointer, id);
   if (auto *element = dyn_cast<GetElementPtrInst>(pointer);
       element && element->getNumIndices() == 2) {
     index = idOf(element->getOperand(2));
@@ -41,15 +43,40 @@ uint32_t FunctionWriter::placeOf(Instruction &access, Value *pointer, Type *type
   return value(Op::AccessChain, module.pointerType(Storage::Function, id), {idOf(local), index});
 }
 
+/// `type`: of the element, an i32.
+uint32_t FunctionWriter::sharedPlaceOf(Instruction &access, Value *pointer, uint32_t type) {
+  uint32_t index = 0;
+  if (auto *element = dyn_cast<GetElementPtrInst>(pointer);
+      element && element->getNumIndices() == 2) {
+    index = idOf(element->getOperand(2));
+    pointer = element->getPointerOperand();
+  } else {
+    APInt bytes(64, 0);
+    pointer = pointer->stripAndAccumulateConstantOffsets(access.getDataLayout(), bytes, true);
+    index = module.integer(32, bytes.getZExtValue() / 4);
+  }
+  auto *array = dyn_cast<GlobalVariable>(pointer);
+  if (!array || type != module.intType(32)) {
+    fail(access, "an access of unknown memory");
+    return 0;
+  }
+  return value(Op::AccessChain, module.pointerType(Storage::Workgroup, type),
+               {module.shared(array), index});
+}
+
 SmallVector<uint32_t> FunctionWriter::accessOf(Value *pointer, Align align, bool isVolatile) {
   if (!pointer->getType()->getPointerAddressSpace()) // local memory
     return {};
+  if (pointer->getType()->getPointerAddressSpace() == sharedSpace)
+    return {accessNonPrivate};
   uint32_t shared = isMutant(Mutant::SpirvAccessPrivate) ? 0 : accessNonPrivate;
   uint32_t kind = accessAligned | shared | (isVolatile ? accessVolatile : 0);
   return {kind, uint32_t(std::min<uint64_t>(align.value(), 16))};
 }
 
-uint32_t FunctionWriter::scope() {
+uint32_t FunctionWriter::scope(Value *pointer) {
+  if (pointer && pointer->getType()->getPointerAddressSpace() == sharedSpace)
+    return module.integer(32, scopeWorkgroup);
   module.need(Capability::VulkanMemoryModelDeviceScope);
   return module.integer(32, isMutant(Mutant::SpirvScopeWorkgroup) ? scopeWorkgroup : scopeDevice);
 }
@@ -78,7 +105,7 @@ void FunctionWriter::load(LoadInst &load) {
     needAtomic(load.getType());
     AtomicOrdering ordering = isAcquireOrStronger(load.getOrdering()) ? AtomicOrdering::Acquire
                                                                       : AtomicOrdering::Monotonic;
-    return result(Op::AtomicLoad, load, {at, scope(), semantics(ordering)});
+    return result(Op::AtomicLoad, load, {at, scope(load.getPointerOperand()), semantics(ordering)});
   }
   SmallVector<uint32_t> words = {at};
   append_range(words, accessOf(load.getPointerOperand(), load.getAlign(), load.isVolatile()));
@@ -92,7 +119,7 @@ void FunctionWriter::store(StoreInst &store) {
     needAtomic(value->getType());
     AtomicOrdering ordering = isReleaseOrStronger(store.getOrdering()) ? AtomicOrdering::Release
                                                                        : AtomicOrdering::Monotonic;
-    return emit(Op::AtomicStore, {at, scope(), semantics(ordering), id});
+    return emit(Op::AtomicStore, {at, scope(store.getPointerOperand()), semantics(ordering), id});
   }
   SmallVector<uint32_t> words = {at, id};
   append_range(words, accessOf(store.getPointerOperand(), store.getAlign(), store.isVolatile()));
@@ -153,7 +180,8 @@ void FunctionWriter::modify(AtomicRMWInst &modify) {
     append_range(to, access);
     return emit(Op::Store, to);
   }
-  result(op, modify, {at, scope(), semantics(modify.getOrdering()), operand});
+  result(op, modify,
+         {at, scope(modify.getPointerOperand()), semantics(modify.getOrdering()), operand});
 }
 
 /// Both results; an extraction names one of them.
@@ -166,9 +194,10 @@ void FunctionWriter::exchange(AtomicCmpXchgInst &exchange) {
                                ? AtomicOrdering::Acquire
                                : AtomicOrdering::Monotonic;
   uint32_t wanted = idOf(exchange.getNewValOperand()), compared = idOf(expected);
-  uint32_t old = value(
-      Op::AtomicCompareExchange, typeOf(type),
-      {at, scope(), semantics(exchange.getMergedOrdering()), semantics(failure), wanted, compared});
+  uint32_t old =
+      value(Op::AtomicCompareExchange, typeOf(type),
+            {at, scope(exchange.getPointerOperand()), semantics(exchange.getMergedOrdering()),
+             semantics(failure), wanted, compared});
   exchanged[&exchange] = {old, value(Op::IEqual, module.boolType(), {old, compared})};
 }
 
@@ -182,5 +211,13 @@ void FunctionWriter::extract(ExtractValueInst &part) {
 
 void FunctionWriter::fence(FenceInst &fence) {
   if (!relaxed)
-    emit(Op::MemoryBarrier, {scope(), semantics(fence.getOrdering())});
+    emit(Op::MemoryBarrier, {scope(nullptr), semantics(fence.getOrdering())});
+}
+
+/// All invocations of the workgroup see what others have done in its memory before.
+void FunctionWriter::barrier() {
+  uint32_t workgroup = module.integer(32, scopeWorkgroup);
+  emit(Op::ControlBarrier, {workgroup, workgroup,
+                            module.integer(32, semanticsAcquireRelease | semanticsWorkgroupMemory |
+                                                   semanticsMakeAvailable | semanticsMakeVisible)});
 }

@@ -268,6 +268,8 @@ void FunctionWriter::call(CallInst &call) {
     return fail(call, "a call");
   if (callee->getName() == laneName)
     return lane(call);
+  if (callee->getName() == barrierName)
+    return barrier();
   if (!callee->isIntrinsic())
     return invocation(call, callee->getName() == "metate_grid_invocations");
   SmallVector<uint32_t> operands;

@@ -5,6 +5,7 @@
 #include "metate/abi/grid.h"
 
 #include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/GlobalVariable.h"
 
 using namespace llvm;
 using namespace metate;
@@ -150,6 +151,13 @@ uint32_t ModuleWriter::pushConstants() {
     addresses = variable(record, Storage::PushConstant);
   }
   return addresses;
+}
+
+uint32_t ModuleWriter::shared(const GlobalVariable *array) {
+  uint32_t &id = arrays[array];
+  if (!id)
+    id = variable(typeOf(array->getValueType()), Storage::Workgroup);
+  return id;
 }
 
 void ModuleWriter::entry(uint32_t function, StringRef name, uint32_t group) {

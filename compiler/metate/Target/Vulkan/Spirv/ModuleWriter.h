@@ -42,6 +42,8 @@ public:
   uint32_t glsl(); ///< the set of instructions
   uint32_t builtIn(uint32_t which, uint32_t type);
   uint32_t pushConstants();
+  /// An array that the invocations of a workgroup share.
+  uint32_t shared(const llvm::GlobalVariable *array);
   void noContraction(uint32_t id) { put(decorations, Op::Decorate, {id, decorationNoContraction}); }
   void entry(uint32_t function, llvm::StringRef name, uint32_t group);
 
@@ -68,6 +70,7 @@ private:
   std::set<std::string> extensions;
   std::map<Words, uint32_t> known;
   std::map<uint32_t, uint32_t> builtIns;
+  std::map<const llvm::GlobalVariable *, uint32_t> arrays;
   std::vector<Entry> entries;
   Words variables, modes, decorations, globals;
 };

@@ -99,6 +99,7 @@ enum class Op : uint32_t {
   BitwiseAnd = 199,
   BitReverse = 204,
   BitCount = 205,
+  ControlBarrier = 224,
   MemoryBarrier = 225,
   AtomicLoad = 227,
   AtomicStore = 228,
@@ -156,7 +157,13 @@ enum class Capability : uint32_t {
   AtomicFloat32Add = 6033
 };
 
-enum class Storage : uint32_t { Input = 1, Function = 7, PushConstant = 9, Physical = 5349 };
+enum class Storage : uint32_t {
+  Input = 1,
+  Workgroup = 4,
+  Function = 7,
+  PushConstant = 9,
+  Physical = 5349
+};
 
 enum : uint32_t {
   decorationBlock = 2,
@@ -182,6 +189,7 @@ enum : uint32_t {
   semanticsRelease = 0x4,
   semanticsAcquireRelease = 0x8,
   semanticsUniformMemory = 0x40, ///< which physical memory is
+  semanticsWorkgroupMemory = 0x100,
   semanticsMakeAvailable = 0x2000,
   semanticsMakeVisible = 0x4000
 };

@@ -82,10 +82,15 @@ static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks, const Spir
     return error;
   if (Error error = spirv::collectConstants(module, constants))
     return error;
-  return eachTask(module, tasks, [&](Function &function) -> Error {
-    Expected<Function *> numbered = spirv::numberPointers(function, constants);
-    return numbered ? spirv::widenIntegers(**numbered) : numbered.takeError();
-  });
+  for (const SpirvTask &task : tasks) {
+    Expected<Function *> numbered =
+        spirv::numberPointers(*module.getFunction(task.name), constants, task.sharedBytes);
+    if (!numbered)
+      return numbered.takeError();
+    if (Error error = spirv::widenIntegers(**numbered))
+      return error;
+  }
+  return Error::success();
 }
 
 /// Addresses that do not change leave their loops.
@@ -115,6 +120,7 @@ Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptio
                      std::vector<uint8_t> &bytes) {
   if (Error error = verified(module, "given"))
     return error;
+  placeBarriers(module);
   if (Error error = inlineTasks(module, tasks))
     return error;
   if (Error error = expandTasks(module, tasks, options))

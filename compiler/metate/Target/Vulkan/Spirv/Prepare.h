@@ -1,9 +1,10 @@
 //===- Prepare.h - LLVM IR as SPIR-V can say it -----------------*- C++ -*-===//
 //
 // The steps from any device function to one of which each instruction has its words. What is left then:
-//   - one function a task, `void NAME(i64 slots, i64 frame, i64 constants)`; no calls but the two invocation numbers and
-//     the intrinsics of isKept();
+//   - one function a task, `void NAME(i64 slots, i64 frame, i64 constants)`; no calls but the two invocation numbers, the
+//     barrier and the intrinsics of isKept();
 //   - values of i1, i32, i64, half, float and double. An i8 or i16 is there between memory or a half and a conversion;
+//   - the workgroup's memory as a global array in address space 3, by one getelementptr of an element;
 //   - global memory by one `inttoptr` an access to address space 1, with the access's own alignment; local memory as allocas of
 //     arrays, by one getelementptr of an element;
 //   - atomic operations of i32 and i64 that SPIR-V has, of a float an addition;
@@ -42,6 +43,13 @@ void forgetMachine(llvm::Function &function, bool isTask);
 void splitValues(llvm::Function &function);
 /// memcpy, memmove and memset as loads and stores; accesses that are not aligned as pieces that are.
 void expandMemory(llvm::Function &function);
+/// Phases as barriers, of which the first one needs none.
+void placeBarriers(llvm::Module &module);
+/// A function that is declared only: where all invocations of a workgroup wait for each other.
+constexpr llvm::StringLiteral barrierName = "metate_grid_barrier";
+/// What gives the workgroup's memory: likewise.
+constexpr llvm::StringLiteral sharedName = "metate_grid_shared";
+constexpr unsigned sharedSpace = 3;
 /// Arithmetic of bf16 by f32, and what only Support/Numbers.c computes exactly as calls of it.
 void callNumbers(llvm::Function &function, const SpirvOptions &options);
 /// Adds what callNumbers() has called, to be inlined.
@@ -61,8 +69,9 @@ struct Constants {
 };
 llvm::Error collectConstants(llvm::Module &module, Constants &constants);
 /// Addresses become numbers, local memory arrays of what is accessed; the function gets its third parameter. It is another one then.
+/// `sharedBytes`: of the workgroup's memory, which becomes a global array of i32 in address space 3.
 llvm::Expected<llvm::Function *> numberPointers(llvm::Function &function,
-                                                const Constants &constants);
+                                                const Constants &constants, uint32_t sharedBytes);
 /// Each access makes its pointer itself and takes its result apart, so that no pass makes a phi of pointers or pairs.
 void ownAccesses(llvm::Function &function);
 /// Integers of other widths, and bf16, in the next wider one.

@@ -162,7 +162,8 @@ bool AtomicExpansion::isNative(AtomicRMWInst &modify) const {
   Type *type = modify.getType();
   switch (modify.getOperation()) {
   case AtomicRMWInst::FAdd:
-    return type->isFloatTy() && options.nativeFloatAdd;
+    return type->isFloatTy() && options.nativeFloatAdd &&
+           modify.getPointerAddressSpace() != spirv::sharedSpace;
   case AtomicRMWInst::Xchg:
   case AtomicRMWInst::Add:
   case AtomicRMWInst::Sub:

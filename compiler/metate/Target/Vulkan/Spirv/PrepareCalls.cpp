@@ -77,6 +77,22 @@ void spirv::forgetMachine(Function &function, bool isTask) {
     }
 }
 
+void spirv::placeBarriers(Module &module) {
+  Function *phase = module.getFunction("metate_grid_phase");
+  if (!phase)
+    return;
+  auto *type = FunctionType::get(Type::getVoidTy(module.getContext()), false);
+  auto *barrier = Function::Create(type, GlobalValue::ExternalLinkage, barrierName, module);
+  barrier->addFnAttr(Attribute::Convergent);
+  for (User *user : make_early_inc_range(phase->users())) {
+    auto *call = cast<CallInst>(user);
+    if (!cast<ConstantInt>(call->getArgOperand(0))->isZero())
+      IRBuilder<>(call).CreateCall(barrier);
+    call->replaceAllUsesWith(ConstantInt::get(call->getType(), 1));
+    call->eraseFromParent();
+  }
+}
+
 static void optimise(Module &module) {
   metate::Analyses analyses;
   PipelineTuningOptions tuning;

@@ -14,6 +14,10 @@ bool spirv::isKept(const CallInst &call) {
   StringRef name = callee->getName();
   if (name == "metate_grid_invocation" || name == "metate_grid_invocations")
     return callee->getReturnType()->isIntegerTy(64) && callee->arg_empty();
+  if (name == sharedName)
+    return callee->getReturnType()->isPointerTy() && callee->arg_empty();
+  if (name == barrierName)
+    return callee->getReturnType()->isVoidTy() && callee->arg_empty();
   if (name == laneName)
     return callee->getReturnType()->isIntegerTy(32) && callee->arg_empty();
   switch (callee->getIntrinsicID()) {

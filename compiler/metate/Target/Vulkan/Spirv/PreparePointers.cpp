@@ -22,22 +22,25 @@ struct Root {
   AllocaInst *local = nullptr;
 };
 
-/// A local array: elements of `bytes`, which a wider type may hold.
+/// A local array, or the workgroup's: elements of `bytes`, which a wider type may hold.
 struct Room {
-  AllocaInst *array = nullptr;
+  Value *array = nullptr;
+  Type *type = nullptr; ///< of the array
   Type *element = nullptr;
   unsigned bytes = 0;
 };
 
 class PointerNumbering {
 public:
-  PointerNumbering(Function &function, const spirv::Constants &constants)
+  PointerNumbering(Function &function, const spirv::Constants &constants, uint32_t sharedBytes)
       : function(function), layout(function.getDataLayout()), constants(constants),
-        context(function.getContext()), i32(Type::getInt32Ty(context)),
+        sharedBytes(sharedBytes), context(function.getContext()), i32(Type::getInt32Ty(context)),
         i64(Type::getInt64Ty(context)) {}
   Expected<Function *> run();
 
 private:
+  void placeShared();
+  Room makeShared();
   Error findRoots();
   Error join(Instruction &at, Value *pointer, Root other, bool &changed);
   Root rootOf(Value *pointer) const;
@@ -66,6 +69,8 @@ private:
   Function &function;
   const DataLayout &layout;
   const spirv::Constants &constants;
+  const uint32_t sharedBytes;
+  AllocaInst *shared = nullptr; ///< stands for the workgroup's memory
   LLVMContext &context;
   Type *i32, *i64;
   Argument *constantsAddress = nullptr;
@@ -129,6 +134,32 @@ Error PointerNumbering::findRoots() {
 
 // ---- local memory ----
 
+/// The workgroup's memory is one more local array until its accesses are known.
+void PointerNumbering::placeShared() {
+  Function *asked = function.getParent()->getFunction(spirv::sharedName);
+  if (!asked || !sharedBytes)
+    return;
+  shared = new AllocaInst(ArrayType::get(i32, divideCeil(sharedBytes, 4)), spirv::sharedSpace, "",
+                          function.getEntryBlock().begin());
+  for (User *user : make_early_inc_range(asked->users()))
+    if (auto *call = cast<CallInst>(user); call->getFunction() == &function) {
+      call->replaceAllUsesWith(shared);
+      call->eraseFromParent();
+    }
+}
+
+/// What other invocations see is a global: no pass may take it for the invocation's own.
+Room PointerNumbering::makeShared() {
+  Room room;
+  room.type = shared->getAllocatedType();
+  room.element = i32;
+  room.bytes = 4;
+  room.array = new GlobalVariable(
+      *function.getParent(), room.type, /*isConstant=*/false, GlobalValue::ExternalLinkage, nullptr,
+      function.getName() + ".shared", nullptr, GlobalValue::NotThreadLocal, spirv::sharedSpace);
+  return room;
+}
+
 /// What all accesses are of, if they are alike; else numbers of the least size.
 Room PointerNumbering::makeRoom(AllocaInst &local, ArrayRef<Type *> accessed) {
   Room room;
@@ -147,8 +178,10 @@ Room PointerNumbering::makeRoom(AllocaInst &local, ArrayRef<Type *> accessed) {
     fail(local, "more local memory than there can be");
   IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
   uint64_t count = std::max<uint64_t>(divideCeil(size, room.bytes), 1);
-  room.array = builder.CreateAlloca(ArrayType::get(room.element, count));
-  room.array->setAlignment(Align(8));
+  room.type = ArrayType::get(room.element, count);
+  AllocaInst *array = builder.CreateAlloca(room.type);
+  array->setAlignment(Align(8));
+  room.array = array;
   return room;
 }
 
@@ -165,7 +198,7 @@ void PointerNumbering::makeRooms() {
       accessed[root.local].push_back(type->isPointerTy() ? i64 : type);
   }
   for (auto &[local, types] : accessed)
-    rooms[local] = makeRoom(*local, types);
+    rooms[local] = local == shared ? makeShared() : makeRoom(*local, types);
 }
 
 Value *PointerNumbering::elementAt(const Room &room, Value *number, unsigned k,
@@ -173,8 +206,9 @@ Value *PointerNumbering::elementAt(const Room &room, Value *number, unsigned k,
   Value *index = builder.CreateLShr(number, Log2_32(room.bytes));
   if (k)
     index = builder.CreateAdd(index, builder.getInt32(k));
-  return builder.CreateInBoundsGEP(room.array->getAllocatedType(), room.array,
-                                   {builder.getInt32(0), index});
+  // Of a global the builder would make a constant.
+  return builder.Insert(
+      GetElementPtrInst::CreateInBounds(room.type, room.array, {builder.getInt32(0), index}));
 }
 
 Value *PointerNumbering::localLoad(const Room &room, Value *number, Type *type,
@@ -311,8 +345,17 @@ void PointerNumbering::visitMemory(Instruction &instruction) {
                    : exchange ? exchange->getPointerOperand()
                               : getLoadStorePointerOperand(&instruction);
   AllocaInst *local = rootOf(pointer).local;
-  if (local && (modify || exchange || instruction.isAtomic()))
-    return fail(instruction, "an atomic operation on local memory");
+  if (local && instruction.isAtomic()) {
+    Type *type = modify     ? modify->getType()
+                 : exchange ? exchange->getCompareOperand()->getType()
+                            : getLoadStoreType(&instruction);
+    if (local != shared || type != i32)
+      return fail(instruction, "an atomic operation on local memory");
+    unsigned at = isa<StoreInst>(instruction) ? 1 : 0;
+    Value *number = numberOf(pointer, i32, builder);
+    instruction.setOperand(at, elementAt(rooms[shared], number, 0, builder));
+    return;
+  }
   if (modify || exchange) { // the operands are numbers already
     instruction.setOperand(0, pointerOf(pointer, builder));
     return;
@@ -445,6 +488,7 @@ static void forgetMetadata(Function &function) {
 
 Expected<Function *> PointerNumbering::run() {
   EliminateUnreachableBlocks(function);
+  placeShared();
   if (Error error = findRoots()) {
     consumeError(std::move(problem));
     return std::move(error);
@@ -473,8 +517,9 @@ Expected<Function *> PointerNumbering::run() {
   return made;
 }
 
-Expected<Function *> spirv::numberPointers(Function &function, const Constants &constants) {
-  return PointerNumbering(function, constants).run();
+Expected<Function *> spirv::numberPointers(Function &function, const Constants &constants,
+                                           uint32_t sharedBytes) {
+  return PointerNumbering(function, constants, sharedBytes).run();
 }
 
 /// Both parts of an exchange stand behind it.

@@ -40,6 +40,7 @@ struct SpirvTask {
   uint32_t group = 1;
   SpirvNote
       ended; ///< for lavapipe: says that the device has ended a loop by itself; of value 0: nobody is told
+  uint32_t sharedBytes = 0; ///< of the workgroup's memory
 };
 
 struct SpirvOptions {
@@ -61,7 +62,9 @@ struct SpirvModule {
 };
 
 /// Changes the module, also on failure: it is of no use afterwards. Functions that are declared only: `i64 metate_grid_invocation()`,
-/// the global number of an invocation, `i64 metate_grid_invocations()`, how many there are, and LLVM's intrinsics.
+/// the global number of an invocation, `i64 metate_grid_invocations()`, how many there are, `ptr addrspace(3) metate_grid_shared()`, memory of
+/// the workgroup that holds numbers of 32 bits, `i32 metate_grid_phase(i32)`, which gives 1 once all invocations of the workgroup are there, at
+/// once for 0, and LLVM's intrinsics.
 llvm::Expected<SpirvModule> emitSpirv(llvm::Module &module, llvm::ArrayRef<SpirvTask> tasks,
                                       const SpirvOptions &options);
 
