@@ -1,4 +1,5 @@
 //===- LowerTasks.cpp - tasks over slots, and what is between them -*- C++ -*-===//
+#include "metate/Level/SlotRecord.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LayoutPatterns.h"
 
@@ -78,7 +79,7 @@ private:
 
   /// i1; `limit` may be null.
   static Value isVisible(ByteBuilder &bytes, Value record, Value limit) {
-    Value state = bytes.readInteger(record, 32, /*acquire=*/bool(limit));
+    Value state = SlotRecord::read(bytes.readInteger(record, 32, /*acquire=*/bool(limit)));
     Value visible = bytes.isNonzero(state);
     if (!limit)
       return visible;
@@ -89,7 +90,8 @@ private:
   static SmallVector<Value> coordinatesIn(ByteBuilder &bytes, Value record, const TreePath &path) {
     SmallVector<Value> coordinates;
     for (unsigned k = 0; k < path.rank(); ++k) {
-      Value word = bytes.readInteger(bytes.add(record, header::slotCoordinate(k)), 32);
+      Value word =
+          SlotRecord::read(bytes.readInteger(bytes.add(record, header::slotCoordinate(k)), 32));
       coordinates.push_back(path.extents[k] == unboundedExtent ? bytes.toSignedIndex(word)
                                                                : bytes.toIndex(word));
     }

@@ -223,10 +223,10 @@ Expected<std::string> cuda::makePtx(mlir::ModuleOp code, const grid::Table &tabl
     for (const grid::Task &task : kernel.tasks)
       makeKernel(**module, (*module)->getFunction(task.name), kernel.slots);
   grid::optimise(**module, **machine, std::max(1u, unsigned(options.optLevel)));
-  if (options.optLevel > 0)
+  if (options.optLevel > 0) {
     writeOutRoots(**module);
-  if (options.optLevel > 0 && !getenv("METATE_APART"))
     interleaveTurns(**module);
+  }
   grid::scopeToDevice(**module);
   splitOrders(**module);
   takeNumbersApart(**module);

@@ -140,19 +140,25 @@ metate::grid::makeCode(mlir::ModuleOp code, const Table &table, LLVMContext &con
 }
 
 namespace {
-/// Short loops without branches are written out four times: an invocation has nothing else to do while a turn waits for its reads and
+/// Short loops without branches are written out, the shorter the more often: an invocation has nothing else to do while a turn waits for its reads and
 /// quotients, and a device of few invocations has nothing else to run. Turns stay in order, so results are the same.
 struct RepeatShortLoops : PassInfoMixin<RepeatShortLoops> {
-  static constexpr unsigned mostInstructions = 64, turns = 4;
+  static constexpr unsigned mostInstructions = 64;
 
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
     for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
       if (isShort(*loop))
-        addStringMetadataToLoop(loop, "llvm.loop.unroll.count", turns);
+        addStringMetadataToLoop(loop, "llvm.loop.unroll.count", turnsOf(*loop->getHeader()));
     return PreservedAnalyses::all();
   }
 
 private:
+  /// As many reads in flight as there are registers for: a turn that adds up what it reads is little else.
+  static unsigned turnsOf(const BasicBlock &block) {
+    size_t size = block.sizeWithoutDebug();
+    return size <= 12 ? 16 : size <= 24 ? 8 : 4;
+  }
+
   static bool isShort(const Loop &loop) {
     const BasicBlock *block = loop.getNumBlocks() == 1 ? loop.getHeader() : nullptr;
     if (!block || block->sizeWithoutDebug() > mostInstructions ||

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Level/SlotRecord.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Grid/Passes.h"
 
@@ -215,8 +216,10 @@ private:
       auto behind = llvm::make_filter_range(
           before, [&](Operation *one) { return llvm::find(around, one) > llvm::find(around, op); });
       bool isStale = op->walk([&](ReadOp read) {
-                         bool isChanged = llvm::any_of(
-                             behind, [&](Operation *one) { return changes(one, read.getScope()); });
+                         bool isChanged =
+                             !SlotRecord::isRead(read) && llvm::any_of(behind, [&](Operation *one) {
+                               return changes(one, read.getScope());
+                             });
                          return isChanged ? WalkResult::interrupt() : WalkResult::advance();
                        }).wasInterrupted();
       if (isStale)

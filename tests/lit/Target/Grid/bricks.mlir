@@ -1,7 +1,7 @@
 // RUN: metate-opt %s --metate-grid-bricks="cells=1" --canonicalize --split-input-file | FileCheck %s --check-prefixes=ALL,ONE
 // RUN: metate-opt %s --metate-grid-bricks="cells=4" --canonicalize --split-input-file | FileCheck %s --check-prefixes=ALL,FOUR
 // RUN: metate-opt %s --metate-grid-bricks="group=64 cells=1" --canonicalize --split-input-file | FileCheck %s --check-prefix=HALF
-// RUN: metate-opt %s --metate-grid-bricks --split-input-file | metate-opt --split-input-file --canonicalize | FileCheck %s --check-prefix=FOUR
+// RUN: metate-opt %s --metate-grid-bricks="cells=4" --split-input-file | metate-opt --split-input-file --canonicalize | FileCheck %s --check-prefix=FOUR
 
 // Rows above and below are read: a brick of 128 invocations is four rows of 32. Rows begin at a line, so the first cell of a row is not
 // the range's, nor the last.
