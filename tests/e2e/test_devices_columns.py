@@ -45,25 +45,27 @@ def around(values):
     return sum(sides)
 
 
-@pytest.mark.parametrize("together", [False, True], ids=["two trees", "one leaf"])
+@pytest.mark.parametrize("where", ["two trees", "two leaves of a slot", "one leaf"])
 @pytest.mark.parametrize("extents, level", LEAVES, ids=["x".join(map(str, extents)) + level for extents, level in LEAVES])
-def test_cells_of_columns_are_numpys(device, rng, extents, level, together):
+def test_cells_of_columns_are_numpys(device, rng, extents, level, where):
     rank = len(extents)
     axes, blocks = (mt.ij, mt.ijk)[rank - 2], (3,) * rank
     a, b = mt.field(mt.i32), mt.field(mt.i32)
-    for fields in [(a, b)] if together else [(a,), (b,)]:
-        getattr(mt.root.pointer(axes, blocks), level)(axes, extents).place(*fields)
-    where, active = cells(rng, extents, blocks, level)
+    one = mt.root.pointer(axes, blocks)
+    other = mt.root.pointer(axes, blocks) if where == "two trees" else one
+    for slot, fields in [(one, (a, b))] if where == "one leaf" else [(one, (a,)), (other, (b,))]:
+        getattr(slot, level)(axes, extents).place(*fields)
+    indices, active = cells(rng, extents, blocks, level)
     given = np.where(active, rng.integers(1, 1000, active.shape), 0).astype(np.int32)
     units = mt.Matrix([[int(k == axis) for k in range(rank)] for axis in range(rank)])
     total = mt.field(mt.i64, ())
 
     @mt.kernel
-    def load(where: mt.types.ndarray(mt.i32, 2), values: mt.types.ndarray(mt.i32, 1)):
-        for n in range(where.shape[0]):
+    def load(indices: mt.types.ndarray(mt.i32, 2), values: mt.types.ndarray(mt.i32, 1)):
+        for n in range(indices.shape[0]):
             at = mt.Vector.zero(mt.i32, rank)
             for k in mt.static(range(rank)):
-                at[k] = where[n, k]
+                at[k] = indices[n, k]
             a[at] = values[n]
 
     @mt.kernel
@@ -80,7 +82,7 @@ def test_cells_of_columns_are_numpys(device, rng, extents, level, together):
         for I in mt.grouped(b):
             total[None] += b[I]
 
-    load(np.ascontiguousarray(where), given[tuple(where.T)].copy())
+    load(np.ascontiguousarray(indices), given[tuple(indices.T)].copy())
     step()
     add()
     expected = np.where(active, around(given) + 2 * given, 0)
