@@ -358,10 +358,12 @@ metate_status metate_tree_stats(const metate_tree *tree, uint32_t pool, metate_p
   filled.capacity = tree->pools[pool].capacity;
   filled.bytes = tree->pools[pool].end - tree->pools[pool].meta;
   if (tree->ready) {
-    uint32_t used = 0, high = 0, physical = tree->pools[pool].physical;
+    uint32_t used = 0, high = 0, peak = 0, physical = tree->pools[pool].physical;
     METATE_TRY(loadWord(*tree, poolWord(pool, offsetof(metate_pool, used)), &used));
     METATE_TRY(loadWord(*tree, poolWord(pool, offsetof(metate_pool, high_water)), &high));
+    METATE_TRY(loadWord(*tree, poolWord(pool, offsetof(metate_pool, peak)), &peak));
     filled.used = used;
+    high = high < peak ? peak : high;
     filled.high_water = high < physical ? high : physical;
   }
   *stats = filled;

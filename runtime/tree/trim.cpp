@@ -65,6 +65,7 @@ void trimPool(const metate_tree &tree, const Block &block, uint32_t number) {
   // Sorting lowers the high water mark: slots behind it may have pages.
   discardSlots(tree, block, number, high + 1, layout.physical + 1);
   pool.high_water = high;
+  pool.peak = 0;
   // States behind the highest slot stay 0. Pages of the caller's may come back as they were in
   // a file, so only those of our own are given back.
   if (before > high)

@@ -15,7 +15,8 @@ HOSTS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 
 
 def compile_ir(target, *flags, source=SOURCE):
-    command = [*CLANG, f"--target={target}", "-S", "-emit-llvm", *flags, source, "-o", "-"]
+    machine = PTX if target.startswith("nvptx") else ()
+    command = [*CLANG, f"--target={target}", *machine, "-S", "-emit-llvm", *flags, source, "-o", "-"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

@@ -274,7 +274,7 @@ typedef struct metate_pool {
   uint32_t table_buckets; /* hash; else 0 */
   uint32_t reserved0[7];
   uint64_t free_head;    /* atomic: tag << 32 | slot number; slot 0 = empty */
-  uint32_t high_water;   /* atomic: highest slot number ever handed out */
+  uint32_t high_water;   /* atomic: highest slot number handed out since none was in use */
   uint32_t used;         /* atomic: slots linked, and those not yet collected */
   uint32_t pending;      /* atomic: first slot that was deactivated in this task; 0 = none */
   uint32_t tombs;        /* atomic: tombstones in the table; 0 where no task runs */
@@ -285,7 +285,8 @@ typedef struct metate_pool {
   uint32_t moves_ended;  /* atomic: of these, times that the run lies in the magazine */
   uint32_t loaded;       /* atomic: bit m: magazine m may have slots; 0 where no CPU's task runs */
   uint32_t returned; /* atomic: times that a device's worker gave a slot back to the free list */
-  uint32_t reserved1[3];
+  uint32_t peak;     /* highest slot number handed out before high_water last began anew */
+  uint32_t reserved1[2];
   metate_magazine magazines[METATE_MAGAZINES];
 } metate_pool;
 METATE_STATIC_ASSERT(sizeof(metate_pool) == 128 + 64 * METATE_MAGAZINES,

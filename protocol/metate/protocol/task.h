@@ -360,6 +360,8 @@ METATE_VIEW_FUNCTION void metate_view_collect_end(const metate_view *view) {
     if (METATE_ATOMIC_LOAD(&pool->used, RELAXED))
       continue;
     metate_view_forget_magazines(pool);
+    if (pool->peak < pool->high_water)
+      pool->peak = pool->high_water;
     METATE_ATOMIC_STORE(&pool->free_head, ((pool->free_head >> 32) + 1) << 32, RELAXED);
     METATE_ATOMIC_STORE(&pool->high_water, 0u, RELAXED);
   }
