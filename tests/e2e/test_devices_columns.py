@@ -89,3 +89,50 @@ def test_cells_of_columns_are_numpys(device, rng, extents, level, where):
     np.testing.assert_array_equal(a.to_numpy(), given)
     np.testing.assert_array_equal(b.to_numpy(), expected)
     assert total[None] == expected.sum()
+
+
+def test_what_a_cell_read_for_its_test_is_what_it_goes_on_with(device):
+    """Cells before it in its column write there meanwhile."""
+    x, y = mt.field(mt.i32), mt.field(mt.i32)
+    mt.root.pointer(mt.ij, 2).dense(mt.ij, 32).place(x, y)
+
+    @mt.kernel
+    def start():
+        for i, j in mt.ndrange(64, 64):
+            x[i, j] = 1
+            y[i, j] = -1
+
+    @mt.kernel
+    def step():
+        for i, j in x:
+            v = x[i, j]
+            if v > 0:
+                y[i, j] = v
+                if i + 1 < 64:
+                    x[i + 1, j] = 0
+
+    start()
+    step()
+    assert set(np.unique(y.to_numpy())) <= {-1, 1}
+
+
+@pytest.mark.parametrize("level", ["dense", "bitmasked"])
+def test_cells_are_in_order_where_it_shows(level):
+    """Rows first, as a loop in order goes."""
+    with mt.Context(arch=ARCH, deterministic=True):
+        x, count = mt.field(mt.i32), mt.field(mt.i32, ())
+        getattr(mt.root.pointer(mt.ij, 2), level)(mt.ij, 32).place(x)
+
+        @mt.kernel
+        def start():
+            for i, j in mt.ndrange(32, 32):
+                x[i, j] = -1
+
+        @mt.kernel
+        def step():
+            for i, j in x:
+                x[i, j] = mt.atomic_add(count[None], 1)
+
+        start()
+        step()
+        np.testing.assert_array_equal(x.to_numpy()[:32, :32], np.arange(1024).reshape(32, 32))

@@ -8,6 +8,7 @@
 #include "metate/Dialect/Metate.h"
 #include "metate/Level/SlotRecord.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Target/Common/Order.h"
 #include "metate/Target/Grid/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -85,6 +86,14 @@ static bool changes(Operation *op, uint64_t scope) {
         bool isChange = (write && write.getScope() == scope) || (rmw && rmw.getScope() == scope) ||
                         (link && link.getScope() == scope);
         return isChange ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static bool holdsClaim(Operation *op) {
+  return op
+      ->walk([](TreeCallOp call) {
+        return linkOf(call) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -215,13 +224,16 @@ private:
     for (Operation *op : needed) {
       auto behind = llvm::make_filter_range(
           before, [&](Operation *one) { return llvm::find(around, one) > llvm::find(around, op); });
-      bool isStale = op->walk([&](ReadOp read) {
-                         bool isChanged =
-                             !SlotRecord::isRead(read) && llvm::any_of(behind, [&](Operation *one) {
-                               return changes(one, read.getScope());
-                             });
-                         return isChanged ? WalkResult::interrupt() : WalkResult::advance();
-                       }).wasInterrupted();
+      bool isStale =
+          op->walk([&](Operation *one) {
+              auto read = dyn_cast<ReadOp>(one);
+              bool isFound = isa<TreeCallOp>(one) && !linkOf(one);
+              bool isChanged = llvm::any_of(behind, [&](Operation *other) {
+                return (isFound && holdsClaim(other)) ||
+                       (read && !SlotRecord::isRead(read) && changes(other, read.getScope()));
+              });
+              return isChanged ? WalkResult::interrupt() : WalkResult::advance();
+            }).wasInterrupted();
       if (isStale)
         return false;
     }
@@ -256,7 +268,9 @@ struct SpreadNests : metate::impl::SpreadNestsBase<SpreadNests> {
   void runOnOperation() override {
     for (RangeOp range : llvm::to_vector(getOperation().getBody().getOps<RangeOp>()))
       if (std::optional<Nest> nest = Nest::of(range)) {
-        nest->keepColumns();
+        // Columns are walked first, rows are what a loop in order would walk.
+        if (!getOperation()->hasAttr(mark::deterministic) || !target::showsOrder(range))
+          nest->keepColumns();
         if (!nest->claims.empty() || !nest->before.empty())
           activateBefore(range, *nest);
         spread(range, *nest);
@@ -338,44 +352,41 @@ private:
     range.erase();
   }
 
-  /// The turns of a column one after the other. Where each asks whether its cell is active, they are asked for all cells first: a column of
-  /// active ones has no branches, so what it reads for one cell is there for the next; others keep the loop.
+  /// The turns of a column one after the other. Where each has a test, as cells that ask whether they are active, all are asked first: of a
+  /// column whose tests all hold the rest has no branches, so what is read for one cell is there for the next; others keep the loop.
+  /// What a turn read for its test is what it goes on with, for those before may have written there since.
   static void writeOut(scf::ForOp column) {
     Block *body = column.getBody();
-    auto branch = dyn_cast<scf::IfOp>(body->getTerminator()->getPrevNode());
+    auto branch = dyn_cast_or_null<scf::IfOp>(body->getTerminator()->getPrevNode());
     bool isTest = branch && !branch.getNumResults() && !branch.elseBlock() &&
                   branch.getCondition().getParentBlock() == body;
     for (Operation &op : body->without_terminator())
       isTest = isTest && (&op == branch || mayBeRepeated(&op));
-    if (isTest) {
-      OpBuilder builder(column);
-      Location loc = column.getLoc();
-      Value isFull;
-      for (int64_t turn = 0, turns = turnsOf(column); turn < turns; ++turn) {
-        IRMapping mapping;
-        mapping.map(column.getInductionVar(),
-                    arith::ConstantIndexOp::create(builder, loc, turn).getResult());
-        for (Operation &op : body->without_terminator())
-          if (&op != branch)
-            builder.clone(op, mapping);
-        Value isActive = mapping.lookup(branch.getCondition());
-        if (turn && isMutant(Mutant::GridColumnAskedOnce))
-          break;
-        isFull = isFull ? arith::AndIOp::create(builder, loc, isFull, isActive) : isActive;
-      }
-      auto either = scf::IfOp::create(builder, loc, isFull, /*withElseRegion=*/true);
-      builder.setInsertionPointToStart(either.thenBlock());
-      IRMapping mapping;
-      auto full = cast<scf::ForOp>(builder.clone(*column, mapping));
-      column->moveBefore(either.elseBlock()->getTerminator());
-      auto inner = cast<scf::IfOp>(mapping.lookup(branch.getOperation()));
-      inner.thenBlock()->getTerminator()->erase();
-      inner->getBlock()->getOperations().splice(inner->getIterator(),
-                                                inner.thenBlock()->getOperations());
-      inner.erase();
-      column = full;
+    if (!isTest) {
+      (void)loopUnrollFull(column);
+      return;
     }
-    (void)loopUnrollFull(column);
+    OpBuilder builder(column);
+    Location loc = column.getLoc();
+    SmallVector<IRMapping> turns(turnsOf(column));
+    Value isFull;
+    for (auto [number, turn] : llvm::enumerate(turns)) {
+      turn.map(column.getInductionVar(),
+               arith::ConstantIndexOp::create(builder, loc, int64_t(number)).getResult());
+      for (Operation &op : body->without_terminator())
+        if (&op != branch)
+          builder.clone(op, turn);
+      if (number && isMutant(Mutant::GridColumnAskedOnce))
+        continue;
+      Value holds = turn.lookup(branch.getCondition());
+      isFull = isFull ? arith::AndIOp::create(builder, loc, isFull, holds) : holds;
+    }
+    auto either = scf::IfOp::create(builder, loc, isFull, /*withElseRegion=*/true);
+    column->moveBefore(either.elseBlock()->getTerminator());
+    builder.setInsertionPointToStart(either.thenBlock());
+    for (IRMapping &turn : turns)
+      for (Operation &op : branch.thenBlock()->without_terminator())
+        builder.clone(op, turn);
   }
 
   static void dissolve(scf::ForOp loop, Value variable) {
