@@ -10,7 +10,8 @@ using namespace metate;
 using namespace metate::grid;
 using llvm::Expected;
 
-static constexpr llvm::StringLiteral familyName = "cuda", real = "sm_", virtual_ = "compute_";
+static constexpr llvm::StringLiteral familyName = "cuda", realPrefix = "sm_",
+                                     virtualPrefix = "compute_";
 static constexpr unsigned leastCapability = 80;
 
 namespace {
@@ -20,8 +21,8 @@ struct CudaTarget : GridTarget {
 
   llvm::StringRef family() const override { return familyName; }
   Named machine() const override {
-    return {"nvptx64-nvidia-cuda", (isReal ? real : virtual_).str() + std::to_string(capability),
-            ""};
+    return {"nvptx64-nvidia-cuda",
+            (isReal ? realPrefix : virtualPrefix).str() + std::to_string(capability), ""};
   }
 
   // All workgroups that a multiprocessor holds have them at once: 12 of 100 KiB with capability 8.6, 16 of 164 and more with others.
@@ -81,7 +82,8 @@ struct CudaFamily : GridFamily {
     if (family != familyName)
       return TargetPtr();
     unsigned capability = leastCapability;
-    bool isVirtual = cpu.consume_front(virtual_), isNamed = isVirtual || cpu.consume_front(real);
+    bool isVirtual = cpu.consume_front(virtualPrefix),
+         isNamed = isVirtual || cpu.consume_front(realPrefix);
     if ((isNamed && cpu.getAsInteger(10, capability)) || (!isNamed && !cpu.empty()) ||
         capability < leastCapability)
       return llvm::createStringError("unknown target '" + name + "'; expected " + expectedNames());

@@ -19,15 +19,15 @@ using llvm::Expected;
 
 static constexpr llvm::StringLiteral familyName = "vulkan", lavapipe = "lavapipe", any = "any";
 
-#define METATE_EMBEDDED(name)                                                                      \
+#define METATE_EMBEDDED(function, name)                                                            \
   extern "C" const char metate_vulkan_bitcode_##name##_begin[],                                    \
       metate_vulkan_bitcode_##name##_end[];                                                        \
-  static llvm::StringRef name() {                                                                  \
+  static llvm::StringRef function() {                                                              \
     return {metate_vulkan_bitcode_##name##_begin,                                                  \
             size_t(metate_vulkan_bitcode_##name##_end - metate_vulkan_bitcode_##name##_begin)};    \
   }
-METATE_EMBEDDED(Tree_spirv64)
-METATE_EMBEDDED(Grid_spirv64)
+METATE_EMBEDDED(treeCode, Tree_spirv64)
+METATE_EMBEDDED(gridCode, Grid_spirv64)
 
 /// For what LLVM's middle end wants to know of a machine; its code generator is not used.
 static Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
@@ -73,8 +73,8 @@ struct VulkanTarget : GridTarget {
     if (!machine)
       return machine.takeError();
     llvm::LLVMContext context;
-    auto code = makeCode(module, table, context, **machine, {Tree_spirv64(), Grid_spirv64(), ""},
-                         options.contract);
+    auto code =
+        makeCode(module, table, context, **machine, {treeCode(), gridCode(), ""}, options.contract);
     if (!code)
       return code.takeError();
     SpirvOptions spirv;
