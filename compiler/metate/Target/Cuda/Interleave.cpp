@@ -4,7 +4,7 @@
 // before it begins the next. Here operations stand by how many they wait for, so that those of several turns are side by side.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Target/Cuda/Roots.h"
+#include "metate/Target/Cuda/Interleave.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,6 +2,7 @@
 #include "metate/Target/Cuda/Ptx.h"
 
 #include "metate/Mutants/Mutants.h"
+#include "metate/Target/Cuda/Interleave.h"
 #include "metate/Target/Cuda/Roots.h"
 #include "metate/Target/Grid/Code.h"
 

@@ -2,9 +2,9 @@
 //
 // `sqrt.rn.f32` and `rcp.rn.f32` test for numbers that take a longer way, by a branch: what stands before it is not mixed with what stands
 // behind, so that turns of a loop that is written out wait for each other all the same. Here numbers outside of the short way's range are
-// brought into it by powers of two, and results are the same, correctly rounded: of a root r of a x, fma(x - r r, h, r) where r and 2 h are
-// x y and y, the machine's approximation of 1 / sqrt(x); of an inverse, fma(1 - x y, y, y) likewise. The short ways are those that ptxas
-// writes, for whose ranges they are proved by all numbers.
+// brought into it by powers of two, and results are the same, correctly rounded. The short ways are those of ptxas: a root is r + (x - r r) h
+// with r = x y and h = y / 2, where y is the machine's approximation of 1 / sqrt(x); an inverse is y + (1 - x y) y, where y approximates it.
+// tests/e2e/test_devices_roots.py asks a GPU for all numbers there are.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cuda/Roots.h"

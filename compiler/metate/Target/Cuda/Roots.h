@@ -11,9 +11,6 @@ namespace metate::cuda {
 /// Replaces square roots of f32 and their inverses by operations that have no branch in machine code, with the same results.
 void writeOutRoots(llvm::Module &module);
 
-/// Mixes the turns of loops that are written out, in blocks that change no memory.
-void interleaveTurns(llvm::Module &module);
-
 } // namespace metate::cuda
 
 #endif
