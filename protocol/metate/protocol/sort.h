@@ -230,11 +230,13 @@ METATE_VIEW_INLINE int metate_view_is_sorted(const metate_view *view) {
          header->sorted == METATE_ATOMIC_LOAD(&header->topology, RELAXED);
 }
 
-/* Notes that all pools are in order; `moved`: slots have other numbers than before. */
+/* Notes that all pools are in order, and have as many slots as are in use; `moved`: slots have other numbers than before. */
 METATE_VIEW_INLINE void metate_view_note_sorted(const metate_view *view, int moved) {
   METATE_BLOCK metate_tree_header *header = metate_view_header(view);
   if (moved)
     metate_view_change(view);
+  for (uint32_t number = 0; number < view->type->pool_count; ++number)
+    metate_view_pool_of(view, metate_view_level_of_pool(view, number))->peak = 0;
   metate_view_settle(view);
   header->sorted = METATE_ATOMIC_LOAD(&header->topology, RELAXED);
 }
