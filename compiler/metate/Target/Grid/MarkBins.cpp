@@ -68,17 +68,22 @@ private:
   }
 
   /// Is it a sum of multiples of the range's variables? Other invocations then have other places mostly.
-  static bool followsFromIteration(RangeOp range, Value value) {
-    if (!range->isAncestor(value.getParentRegion()->getParentOp()))
-      return true;
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      return value.getParentRegion() == &range.getBody();
-    if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp, arith::ExtSIOp,
-             arith::TruncIOp, arith::ConstantOp>(op))
-      return false;
-    return llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return followsFromIteration(range, operand); });
+  static bool followsFromIteration(RangeOp range, Value place) {
+    llvm::SetVector<Value> values;
+    values.insert(place);
+    for (size_t k = 0; k < values.size(); ++k) {
+      Value value = values[k];
+      if (!range->isAncestor(value.getParentRegion()->getParentOp()))
+        continue;
+      Operation *op = value.getDefiningOp();
+      if (!op && value.getParentRegion() == &range.getBody())
+        continue;
+      if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp,
+                           arith::ExtSIOp, arith::TruncIOp, arith::ConstantOp>(op))
+        return false;
+      values.insert(op->operand_begin(), op->operand_end());
+    }
+    return true;
   }
 
   static bool isFew(RangeOp range, const BinSpan &span, const ScatterTarget &target) {

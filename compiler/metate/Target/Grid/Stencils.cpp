@@ -118,9 +118,10 @@ private:
     for (unsigned k : {0, 1}) {
       if (k == 1 && isa<arith::SubIOp>(op))
         break;
-      std::optional<Shifted> variable = shifted(op->getOperand(k));
-      Numbers added = variable ? numbersOf(op->getOperand(1 - k)) : Numbers();
-      if (added.empty())
+      Numbers added = numbersOf(
+          op->getOperand(1 - k)); // first: else sums of sums are looked at again and again
+      std::optional<Shifted> variable = added.empty() ? std::nullopt : shifted(op->getOperand(k));
+      if (!variable)
         continue;
       Numbers sums;
       for (int64_t a : variable->by)
