@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import gc
 import os
 import threading
 import weakref
@@ -131,6 +132,21 @@ class Holdings:
         self.compilations = []  # kernel.py: (kernel, when it began in s, ms of the front end, ms of the rest), for the profiler
 
 
+@contextlib.contextmanager
+def _without_collection():
+    """Holdings go without a garbage collection meanwhile.
+
+    CPython 3.11 has a segmentation fault where a collection frees a weak reference to what is just being freed.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class Context:
     """A set of options with all that is made under it: devices, code, threads. Several live side by side.
 
@@ -243,13 +259,18 @@ class Context:
         """What it has made so far."""
         return self._holdings
 
+    def __del__(self) -> None:
+        with _without_collection(), contextlib.suppress(AttributeError):  # options that were refused have made nothing
+            del self._holdings
+
     def reset(self) -> None:
         """Frees everything that was made in it: code, device, threads; it can be used again.
 
         What the program still holds stays usable: a tree and a loaded module keep their device, a kernel
         that runs keeps its code until it returns.
         """
-        self._holdings = Holdings(self._options.random_seed)
+        with _without_collection():
+            self._holdings = Holdings(self._options.random_seed)
         self.key = self._holdings.key
         if _imposed:
             _imposed[-1].holdings.append(self._holdings)

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -373,3 +375,46 @@ def test_debug_mode_of_the_interpreter(stage):
 def test_how_a_context_shows_itself():
     assert repr(mt.Context()) == "<context cpu>"
     assert repr(mt.Context(mt.interp, threads=2, debug=True)) == "<context interp, threads=2, debug=True>"
+
+
+COLLECTED = '''
+import gc
+import metate as mt
+
+class Ring:
+    pass
+
+def leave_kernels():
+    """In circles: only a garbage collection frees them, and their weak references to what the context holds."""
+    gc.collect()
+    gc.disable()
+    for _ in range(12):
+        ring = Ring()
+
+        @mt.kernel
+        def run() -> mt.i32:
+            return 1
+
+        run()
+        ring.kernel, ring.itself = run, ring
+
+with mt.Context() as context:
+    for turn in range(60):
+        leave_kernels()
+        gc.set_threshold(gc.get_count()[0] + turn)  # each allocation of a reset is once the one that collects
+        gc.enable()
+        context.reset()
+    leave_kernels()
+gc.set_threshold(1)
+gc.enable()
+del context
+print("done")
+'''
+
+
+def test_a_garbage_collection_while_a_context_ends(tmp_path):
+    """CPython 3.11 dies of one that frees a weak reference to what is just being freed."""
+    program = tmp_path / "program.py"
+    program.write_text(COLLECTED)
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
