@@ -53,16 +53,13 @@ static Value *inverseOf(IRBuilder<> &builder, Value *x) {
                               fma(builder, inverse, rest, inverse));
 }
 
-/// May an approximation stand for it?
-static bool isApproximate(const Instruction &op) { return op.hasApproxFunc(); }
-
 void metate::cuda::writeOutRoots(Module &module) {
   SmallVector<Instruction *> roots, inverses;
   for (Function &function : module)
     for (Instruction &instruction : instructions(function)) {
       auto *call = dyn_cast<IntrinsicInst>(&instruction);
       if (call && call->getIntrinsicID() == Intrinsic::sqrt && call->getType()->isFloatTy() &&
-          !isApproximate(instruction))
+          !instruction.hasApproxFunc())
         roots.push_back(&instruction);
     }
   for (Instruction *root : roots)
@@ -70,7 +67,7 @@ void metate::cuda::writeOutRoots(Module &module) {
       auto *quotient = cast<Instruction>(user);
       if (PatternMatch::match(quotient, PatternMatch::m_FDiv(PatternMatch::m_FPOne(),
                                                              PatternMatch::m_Specific(root))) &&
-          !isApproximate(*quotient) && !quotient->hasAllowReciprocal())
+          !quotient->hasApproxFunc() && !quotient->hasAllowReciprocal())
         inverses.push_back(quotient);
     }
   auto replace = [](Instruction *old, Value *(*write)(IRBuilder<> &, Value *), unsigned operand) {
