@@ -266,3 +266,21 @@ def test_what_has_no_bins(rng):
     for key in range(BINS):
         mine = np.sort(seen.to_numpy()[x == key])
         np.testing.assert_array_equal(mine, np.arange(len(mine)) + counts[key])
+
+
+def test_keys_that_are_long_sums_of_sums():
+    """Each is looked at once: forty additions of a number to itself would be a million million looks."""
+    h = mt.field(i32, shape=64)
+
+    @mt.kernel
+    def run(n: i32):
+        for i in range(n):
+            x = i
+            for _ in mt.static(range(40)):
+                x = x + x * 3 + x
+            h[x & 63] += 1
+
+    run(1000)
+    expected = np.zeros(64, np.int32)
+    np.add.at(expected, [i * 5**40 % 64 for i in range(1000)], 1)
+    np.testing.assert_array_equal(h.to_numpy(), expected)

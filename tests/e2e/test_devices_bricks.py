@@ -388,3 +388,21 @@ def test_a_failure_in_a_stencil():
     a[20, 30] = 60
     with mt.Context(arch=ARCH, debug=True), pytest.raises(AssertionError, match="sixty"):
         sweep(a, b)
+
+
+def test_indices_that_are_long_sums_of_sums():
+    """Each is looked at once: forty doublings would be a million million looks."""
+    a = mt.field(i32, shape=(100, 64))
+
+    @mt.kernel
+    def sweep():
+        for i, j in mt.ndrange(100, 64):
+            x = i
+            for _ in mt.static(range(40)):
+                x = x + x
+            a[i, (x + j) & 63] += a[i, (x + j) & 63] + i
+
+    before = np.arange(6400, dtype=np.int32).reshape(100, 64)
+    a.from_numpy(before)
+    sweep()
+    np.testing.assert_array_equal(a.to_numpy(), 2 * before + np.arange(100, dtype=np.int32)[:, None])
