@@ -37,7 +37,7 @@ Value ByteBuilder::atomic(arith::AtomicRMWKind kind, Value offset, Value value) 
   if (reduction)
     setMark(rmw, mark::reduction);
   if (bins)
-    rmw->setAttr(BinSpan::name, bins);
+    rmw->setAttr(mark::bins, bins);
   return rmw;
 }
 

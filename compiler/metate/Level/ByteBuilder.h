@@ -7,7 +7,6 @@
 #define METATE_LEVEL_BYTEBUILDER_H
 
 #include "metate/Layout/TreeLayout.h"
-#include "metate/Level/BinSpan.h"
 #include "metate/Level/IndexBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -46,7 +45,7 @@ public:
   }
   /// Atomics only accumulate (metate-private-reductions): the target may combine them.
   bool reduction = false;
-  /// Where the target of an atomic begins and how long it is, for a workgroup's bins (Level/BinSpan.h); null: nothing is known.
+  /// Where the target of an atomic begins and how long it is, for a workgroup's bins; null: nothing is known.
   mlir::Attribute bins;
 
   /// Writes are of cells that no other iteration of the task writes.

@@ -217,7 +217,7 @@ struct LowerAtomic : LayoutPattern<AtomicOp> {
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
     bytes.reduction = op->hasAttr(mark::reduction);
-    bytes.bins = op->getAttr(BinSpan::name);
+    bytes.bins = op->getAttr(mark::bins);
     std::optional<WordAccess> word;
     if (site.node().packed)
       word.emplace(site, kernel.wordOwners.contains(op));

@@ -45,7 +45,7 @@ template <typename Op> struct LowerAccess : LayoutPattern<Op> {
     LoweredArgument &argument = this->kernel.arguments[array];
     ByteBuilder bytes = this->bytesFor(argument, rewriter, op);
     bytes.reduction = op->hasAttr(mark::reduction);
-    bytes.bins = op->getAttr(BinSpan::name);
+    bytes.bins = op->getAttr(mark::bins);
     auto last = op->template getAttrOfType<DenseI64ArrayAttr>(mark::extents);
     Value offset = offsetOf(bytes, argument, cast<MemRefType>(array.getType()), op.getIndices(),
                             last ? last.asArrayRef() : ArrayRef<int64_t>());

@@ -1,5 +1,4 @@
 //===- LowerTasks.cpp - tasks over slots, and what is between them -*- C++ -*-===//
-#include "metate/Level/SlotRecord.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LayoutPatterns.h"
 
@@ -77,9 +76,16 @@ private:
     return limit;
   }
 
+  /// A number of a slot's record.
+  static Value readRecord(ByteBuilder &bytes, Value at, bool acquire = false) {
+    Value number = bytes.readInteger(at, 32, acquire);
+    setMark(number.getDefiningOp(), mark::record);
+    return number;
+  }
+
   /// i1; `limit` may be null.
   static Value isVisible(ByteBuilder &bytes, Value record, Value limit) {
-    Value state = SlotRecord::read(bytes.readInteger(record, 32, /*acquire=*/bool(limit)));
+    Value state = readRecord(bytes, record, /*acquire=*/bool(limit));
     Value visible = bytes.isNonzero(state);
     if (!limit)
       return visible;
@@ -90,8 +96,7 @@ private:
   static SmallVector<Value> coordinatesIn(ByteBuilder &bytes, Value record, const TreePath &path) {
     SmallVector<Value> coordinates;
     for (unsigned k = 0; k < path.rank(); ++k) {
-      Value word =
-          SlotRecord::read(bytes.readInteger(bytes.add(record, header::slotCoordinate(k)), 32));
+      Value word = readRecord(bytes, bytes.add(record, header::slotCoordinate(k)));
       coordinates.push_back(path.extents[k] == unboundedExtent ? bytes.toSignedIndex(word)
                                                                : bytes.toIndex(word));
     }

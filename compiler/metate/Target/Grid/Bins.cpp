@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Grid/Bins.h"
 
-#include "metate/Level/BinSpan.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Target/Grid/BinSpan.h"
 #include "metate/Target/Grid/MapGrid.h"
 #include "metate/Transforms/PlainAtomics.h"
 
@@ -17,9 +17,6 @@
 using namespace mlir;
 using namespace metate;
 using namespace metate::grid;
-
-/// LLVM's address space of such memory on every target.
-static constexpr unsigned workgroupSpace = 3;
 
 static LLVM::AtomicBinOp operationOf(arith::AtomicRMWKind kind) {
   using Kind = arith::AtomicRMWKind;
@@ -42,7 +39,7 @@ static LLVM::AtomicBinOp operationOf(arith::AtomicRMWKind kind) {
 }
 
 Type Bins::pointer(MLIRContext *context) {
-  return LLVM::LLVMPointerType::get(context, workgroupSpace);
+  return LLVM::LLVMPointerType::get(context, sharedSpace);
 }
 
 Bins::Bins(const target::LaunchedTask &task, KernelOp host, int64_t group) : group(group) {

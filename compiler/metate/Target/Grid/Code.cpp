@@ -24,9 +24,6 @@
 
 using namespace llvm;
 
-/// Memory that the invocations of a workgroup share.
-static constexpr unsigned sharedSpace = 3;
-
 /// What a remainder of floats calls: LLVM has no instruction for it that is exact.
 static void callRemainders(Module &module) {
   SmallVector<BinaryOperator *> remainders;
@@ -217,7 +214,7 @@ void metate::grid::scopeToDevice(Module &module) {
       const Value *place = getLoadStorePointerOperand(&instruction);
       if (auto *rmw = dyn_cast<AtomicRMWInst>(&instruction))
         place = rmw->getPointerOperand();
-      bool isOfBlock = place && place->getType()->getPointerAddressSpace() == sharedSpace;
+      bool isOfBlock = place && place->getType()->getPointerAddressSpace() == grid::sharedSpace;
       setAtomicSyncScopeID(&instruction, isOfBlock ? block : device);
     }
 }

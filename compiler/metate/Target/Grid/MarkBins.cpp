@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Layout/TreeLayout.h"
-#include "metate/Level/BinSpan.h"
+#include "metate/Target/Grid/BinSpan.h"
 #include "metate/Target/Grid/Passes.h"
 #include "metate/Transforms/ScatterTargets.h"
 
@@ -19,6 +19,7 @@ namespace metate {
 
 using namespace mlir;
 using namespace metate;
+using grid::BinSpan;
 
 namespace {
 /// Iterations for each number that bins have: with fewer, clearing and adding them up is what a loop would do.

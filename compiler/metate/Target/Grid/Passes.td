@@ -13,7 +13,7 @@ def SpreadNests : Pass<"metate-spread-nests", "::metate::KernelOp"> {
 def MarkBins : Pass<"metate-mark-bins", "::metate::KernelOp"> {
   let summary = "says of atomics on a small target, which a loop only accumulates in, where it lies";
   let description = [{
-    Runs in stage layout, while members of trees are seen. `metate.atomic addi %v, %h["a"] [%k]` of a dense tree becomes one with `metate_grid.bins = array<i64: 128, 1024>`, where its
+    Runs in stage layout, while members of trees are seen. `metate.atomic addi %v, %h["a"] [%k]` of a dense tree becomes one with `metate.bins = array<i64: 128, 1024>`, where its
     member's cells begin in the block and how many bytes they take; so does an array's of known extents. metate-map-grid then lets the invocations of a workgroup accumulate in
     memory that they share. Not where the loop does anything else with the target, nor where all its coordinates follow from the iteration.
   }];

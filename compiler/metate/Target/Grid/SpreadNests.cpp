@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
-#include "metate/Level/SlotRecord.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Order.h"
 #include "metate/Target/Grid/Passes.h"
@@ -48,54 +47,57 @@ static ReadOp linkOf(Operation *op) {
   return {};
 }
 
+/// Is it so of the operation or of one that it holds?
+static bool holds(Operation *op, llvm::function_ref<bool(Operation *)> is) {
+  return op
+      ->walk(
+          [&](Operation *one) { return is(one) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+static bool isFind(Operation *op) {
+  auto call = dyn_cast<TreeCallOp>(op);
+  return call && call.getCallee().ends_with("find");
+}
+
+/// Numbers alone.
+static bool isPlain(Operation *op) {
+  return !isa<TreeCallOp>(op) && !op->getNumRegions() && isMemoryEffectFree(op);
+}
+
 /// What is computed for each cell instead of each slot changes nothing, and takes little. `claims`, if there are any to be had: calls that
 /// claim a slot, which a range before does.
 static bool mayBeRepeated(Operation *op, SmallVectorImpl<TreeCallOp> *claims = nullptr) {
-  return !op->walk([&](Operation *one) {
-              if (claims && linkOf(one)) {
-                claims->push_back(cast<TreeCallOp>(one));
-                return WalkResult::advance();
-              }
-              auto call = dyn_cast<TreeCallOp>(one);
-              bool isHarmless = isa<ReadOp, scf::IfOp, scf::YieldOp>(one) ||
-                                (call && call.getCallee().ends_with("find")) ||
-                                (!call && !one->getNumRegions() && isMemoryEffectFree(one));
-              return isHarmless ? WalkResult::advance() : WalkResult::interrupt();
-            }).wasInterrupted();
+  return !holds(op, [&](Operation *one) {
+    if (claims && linkOf(one)) {
+      claims->push_back(cast<TreeCallOp>(one));
+      return false;
+    }
+    return !isa<ReadOp, scf::IfOp, scf::YieldOp>(one) && !isFind(one) && !isPlain(one);
+  });
 }
 
 /// May what is done for each slot be done by a range before, for all slots?
 static bool mayGoBefore(Operation *op) {
-  return !op->walk([](Operation *one) {
-              auto call = dyn_cast<TreeCallOp>(one);
-              bool isKnown =
-                  isa<ReadOp, WriteOp, RmwOp, scf::ForOp, scf::IfOp, scf::YieldOp>(one) ||
-                  (call && (linkOf(one) || call.getCallee().ends_with("find"))) ||
-                  (!call && !one->getNumRegions() && isMemoryEffectFree(one));
-              return isKnown ? WalkResult::advance() : WalkResult::interrupt();
-            }).wasInterrupted();
+  return !holds(op, [](Operation *one) {
+    return !isa<ReadOp, WriteOp, RmwOp, scf::ForOp, scf::IfOp, scf::YieldOp>(one) && !linkOf(one) &&
+           !isFind(one) && !isPlain(one);
+  });
+}
+
+static bool holdsClaim(Operation *op) {
+  return holds(op, [](Operation *one) { return bool(linkOf(one)); });
 }
 
 /// Does `op` change what is read in the scope? One tree's numbers are in one.
 static bool changes(Operation *op, uint64_t scope) {
-  return op
-      ->walk([&](Operation *one) {
-        auto write = dyn_cast<WriteOp>(one);
-        auto rmw = dyn_cast<RmwOp>(one);
-        ReadOp link = linkOf(one);
-        bool isChange = (write && write.getScope() == scope) || (rmw && rmw.getScope() == scope) ||
-                        (link && link.getScope() == scope);
-        return isChange ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-static bool holdsClaim(Operation *op) {
-  return op
-      ->walk([](TreeCallOp call) {
-        return linkOf(call) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return holds(op, [&](Operation *one) {
+    auto write = dyn_cast<WriteOp>(one);
+    auto rmw = dyn_cast<RmwOp>(one);
+    ReadOp link = linkOf(one);
+    return (write && write.getScope() == scope) || (rmw && rmw.getScope() == scope) ||
+           (link && link.getScope() == scope);
+  });
 }
 
 namespace {
@@ -224,16 +226,13 @@ private:
     for (Operation *op : needed) {
       auto behind = llvm::make_filter_range(
           before, [&](Operation *one) { return llvm::find(around, one) > llvm::find(around, op); });
-      bool isStale =
-          op->walk([&](Operation *one) {
-              auto read = dyn_cast<ReadOp>(one);
-              bool isFound = isa<TreeCallOp>(one) && !linkOf(one);
-              bool isChanged = llvm::any_of(behind, [&](Operation *other) {
-                return (isFound && holdsClaim(other)) ||
-                       (read && !SlotRecord::isRead(read) && changes(other, read.getScope()));
-              });
-              return isChanged ? WalkResult::interrupt() : WalkResult::advance();
-            }).wasInterrupted();
+      bool isStale = holds(op, [&](Operation *one) {
+        auto read = dyn_cast<ReadOp>(one);
+        return llvm::any_of(behind, [&](Operation *other) {
+          return (isFind(one) && holdsClaim(other)) ||
+                 (read && !read->hasAttr(mark::record) && changes(other, read.getScope()));
+        });
+      });
       if (isStale)
         return false;
     }
@@ -246,11 +245,8 @@ private:
 
   bool isInside() const { return !loops.empty(); }
   static bool holdsNest(Operation *op) {
-    return op
-        ->walk([](scf::ForOp loop) {
-          return loop->hasAttr(mark::nest) ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
+    return holds(op,
+                 [](Operation *one) { return isa<scf::ForOp>(one) && one->hasAttr(mark::nest); });
   }
   static bool holdsMore(scf::IfOp branch) {
     return llvm::any_of(branch.elseBlock()->without_terminator(),
@@ -283,19 +279,15 @@ struct SpreadNests : metate::impl::SpreadNestsBase<SpreadNests> {
 private:
   /// Where no iteration changes which cells are active, what says so was there before the range: no read waits for another one.
   static void readPlainly(RangeOp range) {
-    bool changes = range
-                       ->walk([](Operation *op) {
-                         auto call = dyn_cast<TreeCallOp>(op);
-                         auto rmw = dyn_cast<RmwOp>(op);
-                         bool isChange = (call && !call.getCallee().ends_with("find")) ||
-                                         isa<CasOp, CallOpInterface>(op) ||
-                                         (isa<WriteOp>(op) && cast<WriteOp>(op).getRelease()) ||
-                                         (rmw && (rmw.getKind() == arith::AtomicRMWKind::ori ||
-                                                  rmw.getKind() == arith::AtomicRMWKind::andi));
-                         return isChange ? WalkResult::interrupt() : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-    if (!changes)
+    bool isChanged = holds(range, [](Operation *op) {
+      auto call = dyn_cast<TreeCallOp>(op);
+      auto rmw = dyn_cast<RmwOp>(op);
+      return (call && !isFind(call)) || isa<CasOp, CallOpInterface>(op) ||
+             (isa<WriteOp>(op) && cast<WriteOp>(op).getRelease()) ||
+             (rmw && (rmw.getKind() == arith::AtomicRMWKind::ori ||
+                      rmw.getKind() == arith::AtomicRMWKind::andi));
+    });
+    if (!isChanged)
       range->walk([](ReadOp read) { read.setAcquire(false); });
   }
 

@@ -17,6 +17,9 @@
 
 namespace metate::grid {
 
+/// LLVM's address space of the memory that the invocations of a workgroup share.
+inline constexpr unsigned sharedSpace = 3;
+
 struct Step {
   metate_grid_operation operation;
   int64_t value = 0;

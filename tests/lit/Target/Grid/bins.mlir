@@ -43,7 +43,7 @@ metate.kernel @histogram(%x: !metate.block, %n: index, %h: !metate.block) {
     %number = arith.index_cast %key : i32 to index
     %bytes = arith.muli %number, %c4 : index
     %at = arith.addi %bytes, %c128 : index
-    %old = metate.rmw addi %one, %h[%at] scope 1 {metate_grid.bins = array<i64: 128, 64>} : i32
+    %old = metate.rmw addi %one, %h[%at] scope 1 {metate.bins = array<i64: 128, 64>} : i32
     metate.yield
   }
   metate.return
@@ -59,8 +59,8 @@ metate.kernel @two(%x: !metate.block, %n: index, %h: !metate.block, %v: f64) {
   metate.range (%i) = (%c0) to (%n) {
     %key = metate.read %x[%i] scope 0 : i32
     %at = arith.index_cast %key : i32 to index
-    %0 = metate.rmw maxs %key, %h[%at] scope 1 {metate_grid.bins = array<i64: 128, 12>} : i32
-    %1 = metate.rmw addf %v, %h[%at] scope 1 {metate_grid.bins = array<i64: 144, 64>} : f64
+    %0 = metate.rmw maxs %key, %h[%at] scope 1 {metate.bins = array<i64: 128, 12>} : i32
+    %1 = metate.rmw addf %v, %h[%at] scope 1 {metate.bins = array<i64: 144, 64>} : f64
     metate.yield
   }
   metate.return

@@ -9,9 +9,9 @@
 
 // Where data says to which place a loop adds, the atomic operation gets the byte at which its member's cells begin and how many they take.
 // CHECK-LABEL: metate.kernel @histogram
-// CHECK: metate.atomic addi %{{.*}}, %{{.*}}["n"] [%{{.*}}] active {metate_grid.bins = array<i64: 128, 1024>}
+// CHECK: metate.atomic addi %{{.*}}, %{{.*}}["n"] [%{{.*}}] active {metate.bins = array<i64: 128, 1024>}
 // LESS-LABEL: metate.kernel @histogram
-// LESS-NOT: metate_grid.bins
+// LESS-NOT: metate.bins
 metate.kernel @histogram(%x: memref<?xi32>, %h: !histogram, %n: index) {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1 : i32
@@ -27,14 +27,14 @@ metate.kernel @histogram(%x: memref<?xi32>, %h: !histogram, %n: index) {
 // Of a member among others what stands between its cells is there too: of four cells of 80 bytes each, in which are three of 24.
 // CHECK-LABEL: metate.kernel @members
 // LESS-LABEL: metate.kernel @members
-// LESS: metate_grid.bins = array<i64: 136, 292>
+// LESS: metate.bins = array<i64: 136, 292>
 // WORDS-LABEL: metate.kernel @members
-// WORDS: metate.atomic addi {{.*}}metate_grid.bins
-// WORDS-NOT: metate.atomic addf {{.*}}["b"] {{.*}}metate_grid.bins
-// WORDS: metate.atomic addf {{.*}}["v"] {{.*}}metate_grid.bins
-// CHECK: metate.atomic addi %{{.*}}["a"] {{.*}} {metate_grid.bins = array<i64: 136, 292>}
-// CHECK: metate.atomic addf %{{.*}}["b"] {{.*}} {metate_grid.bins = array<i64: 144, 296>}
-// CHECK: metate.atomic addf %{{.*}}["v"] {{.*}} {metate_grid.bins = array<i64: 152, 296>}
+// WORDS: metate.atomic addi {{.*}}metate.bins
+// WORDS-NOT: metate.atomic addf {{.*}}["b"] {{.*}}metate.bins
+// WORDS: metate.atomic addf {{.*}}["v"] {{.*}}metate.bins
+// CHECK: metate.atomic addi %{{.*}}["a"] {{.*}} {metate.bins = array<i64: 136, 292>}
+// CHECK: metate.atomic addf %{{.*}}["b"] {{.*}} {metate.bins = array<i64: 144, 296>}
+// CHECK: metate.atomic addf %{{.*}}["v"] {{.*}} {metate.bins = array<i64: 152, 296>}
 metate.kernel @members(%x: memref<?xi32>, %h: !cells, %n: index, %d: f64, %w: vector<2xf32>) {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
@@ -53,7 +53,7 @@ metate.kernel @members(%x: memref<?xi32>, %h: !cells, %n: index, %d: f64, %w: ve
 
 // An array's extents may be known.
 // CHECK-LABEL: metate.kernel @array
-// CHECK: memref.atomic_rmw maxs %{{.*}}, %{{.*}}[%{{.*}}] {metate_grid.bins = array<i64: 0, 128>} : (i64, memref<16xi64>) -> i64
+// CHECK: memref.atomic_rmw maxs %{{.*}}, %{{.*}}[%{{.*}}] {metate.bins = array<i64: 0, 128>} : (i64, memref<16xi64>) -> i64
 metate.kernel @array(%x: memref<?xi32>, %h: memref<16xi64>, %n: index, %v: i64) {
   %c0 = arith.constant 0 : index
   metate.range (%i) = (%c0) to (%n) {
@@ -67,7 +67,7 @@ metate.kernel @array(%x: memref<?xi32>, %h: memref<16xi64>, %n: index, %v: i64) 
 
 // Not of a target that is larger, whose old value is used, that the loop reads too, and where places are the iterations'.
 // CHECK-LABEL: metate.kernel @others
-// CHECK-NOT: metate_grid.bins
+// CHECK-NOT: metate.bins
 metate.kernel @others(%x: memref<?xi32>, %large: !large, %used: !histogram, %read: !histogram, %own: !histogram, %n: index) {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1 : i32
@@ -88,7 +88,7 @@ metate.kernel @others(%x: memref<?xi32>, %large: !large, %used: !histogram, %rea
 
 // Nor of a loop of few iterations.
 // CHECK-LABEL: metate.kernel @few
-// CHECK-NOT: metate_grid.bins
+// CHECK-NOT: metate.bins
 metate.kernel @few(%x: memref<?xi32>, %h: !histogram) {
   %c0 = arith.constant 0 : index
   %c1023 = arith.constant 1023 : index
@@ -104,9 +104,9 @@ metate.kernel @few(%x: memref<?xi32>, %h: !histogram) {
 
 // Rounded sums of deterministic kernels are in order; integers may be added in any.
 // CHECK-LABEL: metate.kernel @deterministic
-// CHECK: metate.atomic addi {{.*}}metate_grid.bins
+// CHECK: metate.atomic addi {{.*}}metate.bins
 // CHECK: metate.atomic addf
-// CHECK-NOT: metate_grid.bins
+// CHECK-NOT: metate.bins
 metate.kernel @deterministic(%x: memref<?xi32>, %h: !cells, %n: index, %d: f64) attributes {metate.deterministic} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1 : i32

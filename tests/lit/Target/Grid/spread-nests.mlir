@@ -308,7 +308,7 @@ metate.kernel @full_columns(%a: !metate.block, %b: !metate.block, %n: index, %v:
 // CHECK: metate.range (%{{.*}}) =
 // CHECK: metate.write
 // CHECK: metate.range (%{{.*}}, %{{.*}}) =
-// CHECK: metate.read %arg0[%{{.*}}] scope 0 {metate_grid.record}
+// CHECK: metate.read %arg0[%{{.*}}] scope 0 {metate.record}
 // CHECK-NOT: scf.for
 // CHECK: metate.write
 // CHECK: metate.return
@@ -317,7 +317,7 @@ metate.kernel @records(%b: !metate.block, %n: index, %v: i32) {
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   metate.range (%slot) = (%c0) to (%n) {
-    %at = metate.read %b[%slot] scope 0 {metate_grid.record} : i32
+    %at = metate.read %b[%slot] scope 0 {metate.record} : i32
     metate.write %v, %b[%slot] scope 0 : i32
     scf.for %i = %c0 to %c4 step %c1 {
       metate.write %at, %b[%i] scope 0 : i32
