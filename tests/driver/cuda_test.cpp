@@ -28,6 +28,7 @@ protected:
     drop();
     EXPECT_EQ(fake->livePinned, 0);
     EXPECT_EQ(fake->liveEvents, 0);
+    EXPECT_EQ(fake->liveGraphs, 0);
     EXPECT_EQ(fake->liveStreams, 0);
     EXPECT_EQ(fake->liveContexts, 0);
     EXPECT_EQ(fake->pushed, 0);
@@ -86,7 +87,7 @@ TEST_F(CudaTest, noDevice) {
 
 TEST_F(CudaTest, oldDriver) {
   fake->version = 10020;
-  EXPECT_FAILS(METATE_E_UNSUPPORTED, open(), "a driver of CUDA 10.2: expected at least 11.0");
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, open(), "a driver of CUDA 10.2: expected at least 11.4");
 }
 
 TEST_F(CudaTest, optionsAreChecked) {
@@ -237,7 +238,8 @@ TEST_F(CudaTest, aPlainLaunchIsOneCall) {
   auto x = make(std::vector<int32_t>(100));
   auto out = make(std::vector<int64_t>(1));
   auto count = [&] {
-    fake->launches = fake->waits = fake->allocations = fake->uploads = fake->questions = 0;
+    fake->launches = fake->submissions = fake->updates = fake->waits = fake->allocations =
+        fake->uploads = fake->questions = 0;
   };
   auto fill = [&](uint64_t value) {
     return launch("fill", Arguments().add(x).add(value, METATE_I32));
@@ -267,6 +269,120 @@ TEST_F(CudaTest, aPlainLaunchIsOneCall) {
   ASSERT_OK(check());
   EXPECT_EQ(fake->waits, 1);
   EXPECT_EQ(fake->allocations + fake->uploads + fake->questions, 0);
+}
+
+// A kernel that is launched again and again is a graph: one call for all of its tasks, and one for each that is given something else.
+TEST_F(CudaTest, repeatedLaunchesAreOneSubmission) {
+  openAll();
+  auto x = make(std::vector<int32_t>(100, 2)), other = make(std::vector<int32_t>(300, 3));
+  auto out = make(std::vector<int64_t>(1));
+  auto count = [&] { fake->launches = fake->submissions = fake->updates = 0; };
+  auto total = [&](auto &array) { return launch("total", Arguments().add(array).add(out)); };
+  for (int i = 0; i < 20; ++i)
+    ASSERT_OK(total(x));
+  EXPECT_EQ(read(out)[0], 200);
+  count();
+  ASSERT_OK(total(x));
+  EXPECT_EQ(fake->submissions, 1);
+  EXPECT_EQ(fake->launches, 2);
+  EXPECT_EQ(fake->updates, 0);
+  ASSERT_OK(total(other)); // other slots, another grid
+  EXPECT_EQ(fake->submissions, 2);
+  EXPECT_EQ(fake->updates, 2);
+  EXPECT_EQ(read(out)[0], 900);
+  ASSERT_OK(total(x));
+  EXPECT_EQ(read(out)[0], 200);
+  // Slots of a launch that waits in the stream are not those of the next one.
+  auto y = make(std::vector<int32_t>(100));
+  for (uint64_t i = 0; i < 20; ++i)
+    ASSERT_OK(launch("fill", Arguments().add(i % 2 ? x : y).add(i, METATE_I32)));
+  EXPECT_EQ(read(x), std::vector<int32_t>(100, 19));
+  EXPECT_EQ(read(y), std::vector<int32_t>(100, 18));
+  // Whoever asks for times gets them, task by task.
+  Told told;
+  ASSERT_OK(told.listen(device));
+  count();
+  ASSERT_OK(total(x));
+  EXPECT_EQ(fake->submissions, 0);
+  EXPECT_EQ(told.tasks.size(), 2u);
+}
+
+// One that runs kernels is one too, as long as it runs the same ones, and not very many.
+TEST_F(CudaTest, graphsAreSubmissions) {
+  openAll();
+  auto x = make(std::vector<int32_t>(100));
+  auto out = make(std::vector<int64_t>(1));
+  auto relay = [&](int64_t turns) {
+    ASSERT_OK(launch("relay", Arguments().add(x).add(uint64_t(turns), METATE_I64).add(out)));
+    EXPECT_EQ(read(out)[0], (turns * 10 - 9) * 100);
+  };
+  auto repeat = [&](int64_t turns) {
+    fake->submissions = 0;
+    for (int i = 0; i < 20; ++i)
+      relay(turns);
+    return fake->submissions;
+  };
+  EXPECT_GT(repeat(3), 10);
+  EXPECT_GT(repeat(5), 5); // made again
+  for (int64_t turns = 6; turns < 9; ++turns)
+    repeat(turns);
+  EXPECT_EQ(repeat(3), 0); // and not for ever
+  EXPECT_EQ(repeat(200), 0);
+}
+
+// Not into a graph that the application makes of its stream.
+TEST_F(CudaTest, aStreamThatIsCapturedGetsTheTasks) {
+  int context = 0, stream = 0;
+  auto options = sized<metate_cuda_options>();
+  options.context = &context;
+  options.stream = &stream;
+  ASSERT_OK(open(&options));
+  ASSERT_OK(openModule(file()));
+  auto x = make(std::vector<int32_t>(100));
+  auto fill = [&] { return launch("fill", Arguments().add(x).add(4, METATE_I32)); };
+  for (int i = 0; i < 20; ++i)
+    ASSERT_OK(fill());
+  EXPECT_GT(fake->submissions, 0);
+  fake->submissions = 0;
+  fake->isCapturing = 1;
+  ASSERT_OK(fill());
+  EXPECT_EQ(fake->submissions, 0);
+  fake->isCapturing = 0;
+  ASSERT_OK(fill());
+  EXPECT_EQ(fake->submissions, 1);
+}
+
+// What the driver refuses is launched task by task, what is lost is told.
+TEST_F(CudaTest, graphsMayFail) {
+  const char *names[] = {"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags",
+                         "cuGraphExecKernelNodeSetParams"};
+  for (const char *name : names)
+    for (int after : {0, 1}) {
+      SCOPED_TRACE(name);
+      openAll();
+      auto x = make(std::vector<int32_t>(100, 2)), y = make(std::vector<int32_t>(100, 3));
+      auto out = make(std::vector<int64_t>(1));
+      fake->failing = name;
+      fake->failAfter = after;
+      fake->failResult = 801;
+      for (int i = 0; i < 20; ++i) {
+        ASSERT_OK(launch("total", Arguments().add(i % 2 ? x : y).add(out)));
+        EXPECT_EQ(read(out)[0], i % 2 ? 200 : 300);
+      }
+      fake->failing = nullptr;
+      drop();
+      EXPECT_EQ(fake->liveGraphs, 0);
+    }
+  openAll();
+  auto x = make(std::vector<int32_t>(100));
+  auto fill = [&] { return launch("fill", Arguments().add(x).add(4, METATE_I32)); };
+  for (int i = 0; i < 20; ++i)
+    ASSERT_OK(fill());
+  fake->failing = "cuGraphLaunch";
+  fake->failAfter = 0;
+  EXPECT_FAILS(METATE_E_INTERNAL, fill(), "cuGraphLaunch", "CUDA_ERROR_NOT_SUPPORTED");
+  fake->failing = nullptr;
+  EXPECT_OK(fill());
 }
 
 TEST_F(CudaTest, theGpuIsInspected) {

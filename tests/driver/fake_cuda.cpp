@@ -70,7 +70,7 @@ void reset() {
   fake_cuda.threadsPerBlock = 1024;
   fake_cuda.millisecondsEach = 0.25f;
   fake_cuda.failing = nullptr;
-  fake_cuda.failAfter = fake_cuda.failResult = fake_cuda.isLost = 0;
+  fake_cuda.failAfter = fake_cuda.failResult = fake_cuda.isLost = fake_cuda.isCapturing = 0;
   fake_cuda.crash = 700;
   fake_cuda.allocate = allocate;
   fake_cuda.release = release;
@@ -467,30 +467,134 @@ EXPORT int cuFuncSetAttribute(void *, int, int) {
   ENTER(true);
   return 0;
 }
+namespace {
+
+// What a kernel is given is read when it is put somewhere.
+struct Queued {
+  Kernel kernel;
+  std::vector<uint64_t> slots;
+  uint64_t frame;
+  unsigned grid, block, shared;
+
+  void happen() const {
+    uint64_t count = uint64_t(grid) * block;
+    if (kernel.isCrash)
+      fake_cuda.isLost = fake_cuda.crash;
+    clockNow += 1 + fake_cuda.millisecondsEach * float(count);
+    for (uint64_t i = 0; i < count && !kernel.isCrash; ++i)
+      kernel.function(slots.data(), reinterpret_cast<void *>(frame), i, count);
+  }
+  void enter(void *on) const {
+    ++fake_cuda.launches;
+    fake_cuda.grid = grid;
+    fake_cuda.block = block;
+    fake_cuda.shared = shared;
+    fake_cuda.lastStream = on;
+    stream.push_back([one = *this] { one.happen(); });
+  }
+};
+
+// As cuGraphAddKernelNode takes it.
+struct Parameters {
+  void *function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, shared;
+  void **parameters, **extra;
+};
+
+bool queue(const Parameters &given, Queued *queued) {
+  if (!given.gridX || !given.blockX || given.blockX > 1024 ||
+      given.gridY * given.gridZ * given.blockY * given.blockZ != 1 || given.extra)
+    return false;
+  const Kernel &kernel = *static_cast<const Kernel *>(given.function);
+  const auto *slots = static_cast<const uint64_t *>(given.parameters[0]);
+  *queued = {kernel,
+             {slots, slots + (kernel.slots ? kernel.slots : 1)},
+             *static_cast<const uint64_t *>(given.parameters[1]),
+             given.gridX,
+             given.blockX,
+             given.shared};
+  return true;
+}
+
+struct Graph {
+  std::deque<Queued> nodes;
+};
+struct Executable {
+  const Graph *graph;
+  std::deque<Queued> nodes; // as they were when it was made
+};
+
+} // namespace
+
 #ifndef FAKE_CUDA_INCOMPLETE
 EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                           unsigned blockX, unsigned blockY, unsigned blockZ, unsigned shared,
                           void *on, void **parameters, void **extra) {
   ENTER(true);
-  const Kernel &kernel = *static_cast<const Kernel *>(function);
-  if (!gridX || !blockX || blockX > 1024 || gridY * gridZ * blockY * blockZ != 1 || extra)
+  Queued queued;
+  if (!queue({function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared, parameters, extra},
+             &queued))
     return invalidValue;
-  ++fake_cuda.launches;
-  fake_cuda.grid = gridX;
-  fake_cuda.block = blockX;
-  fake_cuda.shared = shared;
-  fake_cuda.lastStream = on;
-  const auto *slots = static_cast<const uint64_t *>(parameters[0]);
-  std::vector<uint64_t> copy(slots, slots + (kernel.slots ? kernel.slots : 1));
-  uint64_t frame = *static_cast<const uint64_t *>(parameters[1]);
-  uint64_t count = uint64_t(gridX) * blockX;
-  stream.push_back([=] {
-    if (kernel.isCrash)
-      fake_cuda.isLost = fake_cuda.crash;
-    clockNow += 1 + fake_cuda.millisecondsEach * float(count);
-    for (uint64_t i = 0; i < count && !kernel.isCrash; ++i)
-      kernel.function(copy.data(), reinterpret_cast<void *>(frame), i, count);
-  });
+  queued.enter(on);
   return 0;
 }
 #endif
+
+// ---- graphs: chains of kernels
+
+EXPORT int cuStreamIsCapturing(void *, int *status) {
+  ENTER(true);
+  *status = fake_cuda.isCapturing;
+  return 0;
+}
+EXPORT int cuGraphCreate(void **graph, unsigned) {
+  ENTER(true);
+  *graph = new Graph;
+  ++fake_cuda.liveGraphs;
+  return 0;
+}
+EXPORT int cuGraphAddKernelNode(void **node, void *graph, void *const *after, size_t count,
+                                const Parameters *given) {
+  ENTER(true);
+  auto &nodes = static_cast<Graph *>(graph)->nodes;
+  Queued queued;
+  bool isChain = nodes.empty() ? count == 0 : count == 1 && *after == &nodes.back();
+  if (!isChain || !queue(*given, &queued))
+    return invalidValue;
+  nodes.push_back(queued);
+  *node = &nodes.back();
+  return 0;
+}
+EXPORT int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
+  ENTER(true);
+  const auto *of = static_cast<const Graph *>(graph);
+  *executable = new Executable{of, of->nodes};
+  ++fake_cuda.liveGraphs;
+  return 0;
+}
+EXPORT int cuGraphExecKernelNodeSetParams(void *executable, void *node, const Parameters *given) {
+  ENTER(true);
+  auto &made = *static_cast<Executable *>(executable);
+  ++fake_cuda.updates;
+  for (size_t i = 0; i < made.nodes.size(); ++i)
+    if (&made.graph->nodes[i] == node)
+      return queue(*given, &made.nodes[i]) ? 0 : invalidValue;
+  return invalidValue;
+}
+EXPORT int cuGraphLaunch(void *executable, void *on) {
+  ENTER(true);
+  ++fake_cuda.submissions;
+  for (const Queued &node : static_cast<Executable *>(executable)->nodes)
+    node.enter(on);
+  return 0;
+}
+EXPORT int cuGraphExecDestroy(void *executable) {
+  delete static_cast<Executable *>(executable);
+  --fake_cuda.liveGraphs;
+  return 0;
+}
+EXPORT int cuGraphDestroy(void *graph) {
+  delete static_cast<Graph *>(graph);
+  --fake_cuda.liveGraphs;
+  return 0;
+}

@@ -15,13 +15,14 @@ typedef struct fake_cuda_control {
       *failing; /* the function that fails from the call `failAfter` on, counted down; NULL: none */
   int failAfter, failResult;
   /* What was called, since the test has set it to zero. */
-  int launches, waits, allocations, uploads, questions;
+  int launches, submissions, updates, waits, allocations, uploads, questions;
   unsigned grid, block, shared; /* of the last launch */
   int lastImage;                /* 1: text, 2: binary */
   void *lastStream;
   /* What a launch takes by the events' clock: a millisecond, and this for each invocation. */
   float millisecondsEach;
   int liveEvents;
+  int liveGraphs, isCapturing;
   int liveAllocations, livePinned, liveStreams, liveModules, liveContexts, pushed;
   int isLost; /* the error that stays */
   int crash;  /* what a kernel that crashes makes of it */

@@ -120,20 +120,48 @@ metate_status findFunctions(Cuda &cuda, const char *module, Loaded *loaded) {
   return METATE_OK;
 }
 
+metate_status makeSubmissions(Cuda &cuda, Loaded *loaded) {
+  uint32_t count = loaded->payload.section().header().kernels.count;
+  if (!count)
+    return METATE_OK;
+  const metate_allocator &allocator = cuda.allocator;
+  loaded->submissions = static_cast<Submission *>(
+      allocator.allocate(allocator.self, count * sizeof(Submission), alignof(Submission)));
+  if (!loaded->submissions)
+    return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused memory for %u kernels", count);
+  for (uint32_t i = 0; i < count; ++i)
+    new (loaded->submissions + i) Submission;
+  return METATE_OK;
+}
+
+void dropSubmissions(Cuda &cuda, Loaded *loaded) {
+  if (!loaded->submissions)
+    return;
+  uint32_t count = loaded->payload.section().header().kernels.count;
+  for (uint32_t i = 0; i < count; ++i)
+    loaded->submissions[i].giveUp(cuda);
+  cuda.allocator.release(cuda.allocator.self, loaded->submissions, count * sizeof(Submission),
+                         alignof(Submission));
+}
+
 metate_status openCode(Cuda &cuda, const Descriptor &descriptor, uint32_t variant, Span payload,
                        Loaded *loaded) {
   METATE_TRY(loaded->payload.open(descriptor, variant, payload));
   const char *name = descriptor.text(descriptor.header().name);
   Session session(cuda);
   METATE_TRY(session.status());
+  METATE_TRY(makeSubmissions(cuda, loaded));
   METATE_TRY(loadBest(cuda, name, loaded));
   return findFunctions(cuda, name, loaded);
 }
 
+// What a lost device says to it does not matter.
 void dropCode(Cuda &cuda, Loaded *loaded) {
-  if (loaded->module) {
+  {
     Session session(cuda);
-    if (session.status() == METATE_OK && synchronize(cuda) == METATE_OK)
+    bool isIdle = session.status() == METATE_OK && synchronize(cuda) == METATE_OK;
+    dropSubmissions(cuda, loaded);
+    if (isIdle && loaded->module)
       check(cuda, cuda.api.moduleUnload(loaded->module), "cuModuleUnload");
   }
   const metate_allocator &allocator = cuda.allocator;

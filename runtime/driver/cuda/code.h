@@ -2,7 +2,7 @@
 #ifndef METATE_RUNTIME_DRIVER_CUDA_CODE_H
 #define METATE_RUNTIME_DRIVER_CUDA_CODE_H
 
-#include "driver/cuda/cuda.h"
+#include "driver/cuda/submission.h"
 #include "driver/grid/payload.h"
 
 namespace metate::cuda {
@@ -13,6 +13,7 @@ struct Loaded {
   void *module = nullptr;
   void **functions = nullptr; // in the order of the tasks
   uint32_t count = 0;
+  Submission *submissions = nullptr; // of each kernel
 };
 
 } // namespace metate::cuda

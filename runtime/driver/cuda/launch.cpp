@@ -1,5 +1,6 @@
 // Launches. One of a kernel that neither fails nor prints puts its tasks into the stream and returns: no allocation, no question, no
-// wait, unless somebody asks for times. The frame's beginning is copied where the device holds another one.
+// wait, unless somebody asks for times. The frame's beginning is copied where the device holds another one. A kernel that is launched again
+// and again is one submission.
 #include "driver/cuda/code.h"
 #include "driver/cuda/events.h"
 
@@ -17,8 +18,10 @@ namespace {
 
 // How often as many invocations as run at once a task gets at most.
 constexpr uint32_t rounds = 4;
-// Of a graph that its host may stop, in the stream.
-constexpr uint32_t mostRuns = 512;
+// Tasks of a graph that its host may stop, in the stream.
+constexpr uint32_t mostQueued = 512;
+// Of one submission.
+constexpr uint32_t mostTasks = 256;
 // While the host's word is watched: questions without a pause, then one each so often.
 constexpr uint32_t busyQueries = 256;
 constexpr long pauseNanoseconds = 50000;
@@ -28,8 +31,8 @@ class Launcher {
 public:
   Launcher(Cuda &cuda, const Loaded &loaded, const Launch &launch, grid::Times &times)
       : cuda(cuda), library(cuda.api), loaded(loaded), section(loaded.payload.section()),
-        kernel(section.kernels()[launch.kernel]), launch(launch),
-        prints(grid::isPrinting(kernel, launch.host)),
+        kernel(section.kernels()[launch.kernel]), submission(loaded.submissions[launch.kernel]),
+        launch(launch), prints(grid::isPrinting(kernel, launch.host)),
         waits(prints || kernel.flags & METATE_GRID_MAY_FAIL), events(cuda, times), times(times) {}
 
   int32_t run(grid::Prints *out) {
@@ -37,19 +40,12 @@ public:
     if (kernel.flags || pools)
       METATE_TRY(prepareFrame(pools));
     METATE_TRY(events.create(times.tasks(section, kernel)));
-    METATE_TRY(events.record());
-    grid::Runs runs(section, kernel, launch.slots, frame(), grid::interruptOf(launch.host));
-    uint32_t queued = 0;
-    for (grid::Run run; runs.next(&run);) {
-      for (uint32_t i = 0; i < run.kernel->task_count; ++i) {
-        METATE_TRY(launchTask(run, run.kernel->first_task + i));
-        METATE_TRY(events.record());
-      }
-      if (++queued % mostRuns == 0 && launch.host && launch.host->interrupt)
-        METATE_TRY(synchronize(cuda));
-    }
-    int32_t status =
-        grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), runs.wereInterrupted());
+    bool isSubmitted = false;
+    if (mayBeSubmitted())
+      METATE_TRY(submitTasks(&isSubmitted));
+    if (!isSubmitted)
+      METATE_TRY(launchTasks());
+    int32_t status = grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), wasInterrupted);
     if (!times.areWanted() || status != METATE_OK)
       return status;
     METATE_TRY(synchronize(cuda));
@@ -62,10 +58,12 @@ private:
   const Loaded &loaded;
   const grid::Section &section;
   const metate_grid_kernel &kernel;
+  Submission &submission;
   const Launch &launch;
   const bool prints, waits;
   Events events;
   grid::Times &times;
+  bool wasInterrupted = false;
 
   uint64_t frame() const { return cuda.frame + grid::frameOffset; }
 
@@ -140,18 +138,83 @@ private:
 
   // ---- the tasks
 
-  metate_status launchTask(const grid::Run &run, uint32_t index) {
-    static constexpr uint64_t noSlots = 0;
+  // Calls `use` with each, in order, until one fails or the host wants an end.
+  template <typename Use> metate_status eachTask(Use use) {
+    grid::Runs runs(section, kernel, launch.slots, frame(), grid::interruptOf(launch.host));
+    for (grid::Run run; runs.next(&run);)
+      for (uint32_t i = 0; i < run.kernel->task_count; ++i)
+        METATE_TRY(use(taskOf(run, run.kernel->first_task + i)));
+    wasInterrupted = runs.wereInterrupted();
+    return METATE_OK;
+  }
+
+  TaskLaunch taskOf(const grid::Run &run, uint32_t index) const {
     const metate_grid_task &task = section.tasks()[index];
     // What a workgroup has in shared memory is gathered in every round.
     uint32_t most = task.shared_bytes ? cuda.residents : rounds * cuda.residents;
     grid::Shape shape = grid::shapeOf(section, task, run.slots, {most, cuda.residents});
-    uint64_t frame = this->frame();
-    const void *slots = run.kernel->slot_count ? static_cast<const void *>(run.slots) : &noSlots;
-    void *parameters[] = {const_cast<void *>(slots), &frame};
-    Result result = library.launch(loaded.functions[index], shape.groups, 1, 1, shape.group, 1, 1,
-                                   task.shared_bytes, cuda.stream, parameters, nullptr);
-    return check(cuda, result, "cuLaunchKernel");
+    return {loaded.functions[index], shape.groups, shape.group, task.shared_bytes, run.slots,
+            run.kernel->slot_count,  frame()};
+  }
+
+  metate_status launchTasks() {
+    METATE_TRY(events.record());
+    uint32_t queued = 0;
+    return eachTask([&](const TaskLaunch &task) -> metate_status {
+      Result result = withNode(task, [&](const KernelNode &node) {
+        return library.launch(node.function, node.gridX, 1, 1, node.blockX, 1, 1, node.sharedBytes,
+                              cuda.stream, node.parameters, nullptr);
+      });
+      METATE_TRY(check(cuda, result, "cuLaunchKernel"));
+      METATE_TRY(events.record());
+      bool isMuch = ++queued % mostQueued == 0 && launch.host && launch.host->interrupt;
+      return isMuch ? synchronize(cuda) : METATE_OK;
+    });
+  }
+
+  // ---- all of them as one
+
+  // Not into a graph of the application's own.
+  bool mayBeSubmitted() const {
+    if (times.areWanted() || !submission.isWorthwhile())
+      return false;
+    int capturing = 0;
+    return cuda.ownsStream ||
+           (library.streamIsCapturing(cuda.stream, &capturing) == success && !capturing);
+  }
+
+  metate_status makeSubmission() {
+    uint32_t tasks = 0, slots = 0;
+    grid::Runs runs(section, kernel, launch.slots, frame(), grid::interruptOf(launch.host));
+    for (grid::Run run; tasks <= mostTasks && runs.next(&run);) {
+      tasks += run.kernel->task_count;
+      slots += run.kernel->task_count * run.kernel->slot_count;
+    }
+    if (!tasks || tasks > mostTasks) {
+      submission.decline(cuda);
+      return METATE_OK;
+    }
+    METATE_TRY(submission.begin(cuda, tasks, slots));
+    METATE_TRY(eachTask([&](const TaskLaunch &task) { return submission.add(cuda, task); }));
+    return submission.end(cuda);
+  }
+
+  metate_status submitTasks(bool *isSubmitted) {
+    if (!submission.isMade())
+      METATE_TRY(makeSubmission());
+    if (!submission.isMade())
+      return METATE_OK;
+    bool fits = true;
+    submission.rewind();
+    METATE_TRY(eachTask([&](const TaskLaunch &task) -> metate_status {
+      return fits ? submission.offer(cuda, task, &fits) : METATE_OK;
+    }));
+    if (fits && !wasInterrupted)
+      METATE_TRY(submission.submit(cuda, &fits));
+    if (!fits && !wasInterrupted)
+      submission.giveUp(cuda);
+    *isSubmitted = fits;
+    return METATE_OK;
   }
 
   // ---- after

@@ -8,7 +8,7 @@ namespace metate::cuda {
 
 namespace {
 
-constexpr int oldestVersion = 11000; // CUDA 11.0
+constexpr int oldestVersion = 11040; // CUDA 11.4
 
 metate_status findFunctions(void *handle, const char *path, Library *library) {
 #define METATE_CUDA_FIND(symbol, name, parameters)                                                 \

@@ -52,6 +52,13 @@ enum {
   jitErrorLogBytes = 6
 };
 
+// CUDA_KERNEL_NODE_PARAMS, as the functions without a number behind their names take it.
+struct KernelNode {
+  void *function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **parameters, **extra;
+};
+
 // The name as libcuda exports it; how it is called here; its parameters.
 #define METATE_CUDA_FUNCTIONS(F)                                                                   \
   F(cuInit, init, (unsigned flags))                                                                \
@@ -96,7 +103,18 @@ enum {
   F(cuLaunchKernel, launch,                                                                        \
     (void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,              \
      unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream, void **parameters,      \
-     void **extra))
+     void **extra))                                                                                \
+  F(cuStreamIsCapturing, streamIsCapturing, (void *stream, int *status))                           \
+  F(cuGraphCreate, graphCreate, (void **graph, unsigned flags))                                    \
+  F(cuGraphAddKernelNode, graphAddKernel,                                                          \
+    (void **node, void *graph, void *const *after, size_t afterCount, const KernelNode *kernel))   \
+  F(cuGraphInstantiateWithFlags, graphInstantiate,                                                 \
+    (void **executable, void *graph, unsigned long long flags))                                    \
+  F(cuGraphExecKernelNodeSetParams, graphSetKernel,                                                \
+    (void *executable, void *node, const KernelNode *kernel))                                      \
+  F(cuGraphLaunch, graphLaunch, (void *executable, void *stream))                                  \
+  F(cuGraphExecDestroy, graphExecutableDestroy, (void *executable))                                \
+  F(cuGraphDestroy, graphDestroy, (void *graph))
 
 struct Library {
 #define METATE_CUDA_MEMBER(symbol, name, parameters) Result(*name) parameters = nullptr;
