@@ -40,7 +40,7 @@
  *  - used, status, status_level, status_needed [relaxed]: sums and maxima, read when the task is over.
  *
  *  - On a device (-DDEVICE) free slots lie in magazines too, which tasks only empty, and high_water is raised by one addition. Who
- *    finds nothing has seen each magazine empty (for good), then the free list, then high_water at its end (for good); if `returned` has not
+ *    finds nothing has seen each magazine empty (for good), high_water at its end (for good), then the free list; if `returned` has not
  *    changed since he began, whatever is on the free list now came from workers that have not counted it yet, one slot each: they
  *    hold no other. So linked + workers > physical, as above. `returned` [acq_rel, acquire]: who reads a count sees the pushes before it.
  *
@@ -157,10 +157,6 @@ inline take() {
      :: else -> pop_magazine(2); pop_magazine(1)
      fi;
      if
-     :: slot == 0 -> pop()
-     :: else -> skip
-     fi;
-     if
      :: slot == 0 && high_water < PHYSICAL ->
         d_step { high_water++; n = high_water; }
         if
@@ -171,6 +167,10 @@ inline take() {
         :: else -> d_step { high_water--; n = 0; }
 #endif
         fi
+     :: else -> skip
+     fi;
+     if
+     :: slot == 0 -> pop()
      :: else -> skip
      fi;
      if

@@ -221,8 +221,10 @@ METATE_VIEW_INLINE uint32_t metate_view_lengthen(METATE_BLOCK uint32_t *length) 
 }
 #endif
 
-/* How often a worker looks whether another one has claimed a chunk before it does so itself. */
-#define METATE_CLAIM_TURNS 128
+/* How often a worker looks whether another one has claimed a chunk before it does so itself: a chunk of many bytes takes longer to fill. */
+METATE_VIEW_INLINE uint32_t metate_view_claim_turns(const metate_level *own) {
+  return 128 + (uint32_t)(own->slot_bytes >> 12);
+}
 
 /* metate_view_append where the pool is roomy: thousands of workers meet at one length, so each adds to it at once, and looks afterwards
  * whether its chunk is there. So in such a task a length may be ahead of chunks, which who reads them tests; a chunk that cannot
@@ -246,7 +248,7 @@ METATE_VIEW_INLINE int64_t metate_view_append_at_once(const metate_view *view, u
   METATE_BLOCK uint32_t *link = metate_view_chunk_links(container) + chunk;
   if (index % own->slot_cells == 0)
     there = metate_view_chunk_claim(view, level, container, chunk, key);
-  for (uint32_t turn = 0; !there && turn < METATE_CLAIM_TURNS; ++turn) {
+  for (uint32_t turn = 0; !there && turn < metate_view_claim_turns(own); ++turn) {
     there = METATE_ATOMIC_LOAD(link, ACQUIRE);
     if (!there)
       metate_view_pause(1u << (turn < 6 ? turn : 6));

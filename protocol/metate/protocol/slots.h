@@ -10,6 +10,9 @@ METATE_VIEW_INLINE uint32_t metate_view_pop(const metate_view *view, uint32_t le
                                             METATE_BLOCK uint64_t *stack) {
   uint32_t physical = metate_view_physical(view, level);
   uint64_t head = METATE_ATOMIC_LOAD(stack, ACQUIRE);
+#if METATE_DEVICE
+  uint32_t turns = 1;
+#endif
   while ((uint32_t)head) {
     uint32_t slot = (uint32_t)head;
     if (slot > physical)
@@ -19,6 +22,11 @@ METATE_VIEW_INLINE uint32_t metate_view_pop(const metate_view *view, uint32_t le
     uint64_t popped = ((head >> 32) + 1) << 32 | next;
     if (METATE_ATOMIC_COMPARE_EXCHANGE(stack, &head, popped, 1, ACQ_REL, ACQUIRE))
       return slot;
+#if METATE_DEVICE /* of thousands that try at once one succeeds */
+    metate_view_pause(turns);
+    turns = turns < 64 ? 2 * turns : turns;
+    head = METATE_ATOMIC_LOAD(stack, ACQUIRE);
+#endif
   }
   return 0;
 }
@@ -167,7 +175,8 @@ METATE_VIEW_INLINE uint32_t metate_view_raise_one(const metate_view *view, uint3
 #endif
 
 /* A slot of the pool that nobody else has, or 0. On a device magazines and high_water are used up for good while tasks run: where nothing
- * came back to the free list since it was looked at, all slots are linked or in another worker's hand. */
+ * came back to the free list since it was looked at, all slots are linked or in another worker's hand. The free list is the last one, for
+ * its top is one word, and an addition to high_water is what thousands of workers can do at once. */
 METATE_VIEW_SHARED uint32_t metate_view_take(const metate_view *view, uint32_t level) {
 #if METATE_DEVICE
   METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
@@ -175,9 +184,9 @@ METATE_VIEW_SHARED uint32_t metate_view_take(const metate_view *view, uint32_t l
     uint32_t returned = METATE_ATOMIC_LOAD(&pool->returned, ACQUIRE);
     uint32_t slot = metate_view_pop_magazines(view, level);
     if (!slot)
-      slot = metate_view_pop(view, level, &pool->free_head);
-    if (!slot)
       slot = metate_view_raise_one(view, level);
+    if (!slot)
+      slot = metate_view_pop(view, level, &pool->free_head);
     if (slot || METATE_ATOMIC_LOAD(&pool->returned, ACQUIRE) == returned)
       return slot;
   }
@@ -232,6 +241,29 @@ METATE_VIEW_FUNCTION void metate_view_unload(const metate_view *view, uint32_t l
 #endif
 
 /* A slot that was taken and never linked goes back. */
+#ifdef __NVPTX__
+/* Invocations of a warp whose slots go back at once to one list are one push: each links the next one's. */
+static __attribute__((noinline, convergent, unused)) void
+metate_view_give_back(const metate_view *view, uint32_t level, uint32_t slot) {
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
+  METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
+  METATE_ATOMIC_STORE(&record[0], 0u, RELAXED);
+  uint32_t mask = __nvvm_activemask();
+  uint32_t same = __nvvm_match_any_sync_i64(mask, (int64_t)pool);
+  uint32_t lower = same & __nvvm_read_ptx_sreg_lanemask_lt();
+  uint32_t higher = same & __nvvm_read_ptx_sreg_lanemask_gt();
+  uint32_t next = METATE_SHUFFLE(mask, slot, higher ? (uint32_t)__builtin_ctz(higher) : 0);
+  uint32_t last = METATE_SHUFFLE(mask, slot, 31 - (uint32_t)__builtin_clz(same));
+  if (higher)
+    METATE_ATOMIC_STORE(&record[1], next, RELAXED);
+  __nvvm_bar_warp_sync(mask); /* the links before the push */
+  if (!lower) {
+    metate_view_push(view, level, &pool->free_head, slot, last);
+    METATE_ATOMIC_ADD_FETCH(&pool->returned, 1u, ACQ_REL);
+  }
+  __nvvm_bar_warp_sync(mask); /* nobody holds another slot before his own is counted */
+}
+#else
 METATE_VIEW_SHARED void metate_view_give_back(const metate_view *view, uint32_t level,
                                               uint32_t slot) {
   METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
@@ -242,6 +274,7 @@ METATE_VIEW_SHARED void metate_view_give_back(const metate_view *view, uint32_t 
   METATE_ATOMIC_ADD_FETCH(&pool->returned, 1u, ACQ_REL);
 #endif
 }
+#endif
 
 /* Fills a slot that was taken. The state last: a loop over the pool may look at it [release]. */
 METATE_VIEW_INLINE void metate_view_prepare(const metate_view *view, uint32_t level, uint32_t slot,
@@ -274,9 +307,9 @@ METATE_VIEW_SHARED void metate_view_exhausted(const metate_view *view, uint32_t 
 
 /* The slot of a link, claimed if it is 0; 0 where the pool is exhausted and, with `strict`, where the
  * slot is beyond the capacity. */
-METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t level,
-                                              METATE_BLOCK uint32_t *link, const uint32_t *key,
-                                              int strict) {
+METATE_VIEW_INLINE uint32_t metate_view_claim_alone(const metate_view *view, uint32_t level,
+                                                    METATE_BLOCK uint32_t *link,
+                                                    const uint32_t *key, int strict) {
   uint32_t linked = METATE_ATOMIC_LOAD(link, ACQUIRE);
   if (linked)
     return linked;
@@ -294,6 +327,28 @@ METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t 
   }
   return metate_view_count(view, level) || !strict ? slot : 0;
 }
+
+#ifdef __NVPTX__
+/* Invocations of a warp that claim one link at once take one slot: particles that lie together, cells of a leaf. */
+static __attribute__((noinline, convergent, unused)) uint32_t
+metate_view_claim(const metate_view *view, uint32_t level, METATE_BLOCK uint32_t *link,
+                  const uint32_t *key, int strict) {
+  uint32_t mask = __nvvm_activemask(), slot = 0;
+  uint32_t same = __nvvm_match_any_sync_i64(mask, (int64_t)link);
+  int isFirst = !(same & __nvvm_read_ptx_sreg_lanemask_lt());
+  if (isFirst)
+    slot = metate_view_claim_alone(view, level, link, key, strict);
+  __nvvm_bar_warp_sync(mask);
+  slot = METATE_SHUFFLE(mask, slot, (uint32_t)__builtin_ctz(same));
+  return slot || isFirst ? slot : METATE_ATOMIC_LOAD(link, ACQUIRE);
+}
+#else
+METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t level,
+                                              METATE_BLOCK uint32_t *link, const uint32_t *key,
+                                              int strict) {
+  return metate_view_claim_alone(view, level, link, key, strict);
+}
+#endif
 
 #if METATE_DEVICE
 /* In place of `next`: the slot waits for the end of the task. Of a hash level, whose slots keep their container's stamp there, a list

@@ -264,15 +264,19 @@ METATE_VIEW_FUNCTION void metate_view_fill_cells(const metate_view *view, uint32
 #define METATE_SHUFFLE(mask, value, lane)                                                          \
   ((uint32_t)__nvvm_shfl_sync_idx_i32(mask, (int32_t)(value), lane, 31))
 
-/* The invocations of a warp that come here together write one range after the other, each a part of it, so that words side by side
- * are written at once: `bytes` of zeros, or of what stands at `from`. False: this one is alone. */
+/* `bytes` of zeros, or of what stands at `from`, by one of `count` workers, so that words side by side are written at once. */
+#define METATE_WRITE_SHARE(type, to, from, begin, end, own, count)                                 \
+  for (uint64_t k = (begin) / sizeof(type) + (own); k < (end) / sizeof(type); k += (count))        \
+  ((METATE_BLOCK type *)(to))[k] = (from) ? ((METATE_BLOCK type *)(from))[k] : (type){0}
+typedef uint32_t metate_view_wide __attribute__((vector_size(16)));
+
+/* The invocations of a warp that come here together write one range after the other, each a part of it. One that is alone writes words,
+ * where a memset or memcpy of unknown length would write bytes. */
 static __attribute__((noinline, convergent, unused)) int
 metate_view_write_together(METATE_BLOCK uint8_t *to, const METATE_BLOCK uint8_t *from,
                            uint64_t bytes) {
   uint32_t mask = __nvvm_activemask(), count = (uint32_t)__builtin_popcount(mask);
   uint32_t rank = (uint32_t)__builtin_popcount(mask & __nvvm_read_ptx_sreg_lanemask_lt());
-  if (count == 1)
-    return 0;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     uint32_t lane = (uint32_t)__builtin_ctz(rest);
     uint64_t at = METATE_SHUFFLE(mask, (uint64_t)to, lane) |
@@ -281,11 +285,11 @@ metate_view_write_together(METATE_BLOCK uint8_t *to, const METATE_BLOCK uint8_t 
                       (uint64_t)METATE_SHUFFLE(mask, (uint64_t)from >> 32, lane) << 32;
     uint64_t size =
         METATE_SHUFFLE(mask, bytes, lane) | (uint64_t)METATE_SHUFFLE(mask, bytes >> 32, lane) << 32;
-    uint64_t words = ((at | source) & 3) ? 0 : size / 4;
-    for (uint64_t k = rank; k < words; k += count)
-      ((METATE_BLOCK uint32_t *)at)[k] = source ? ((METATE_BLOCK uint32_t *)source)[k] : 0;
-    for (uint64_t k = 4 * words + rank; k < size; k += count)
-      ((METATE_BLOCK uint8_t *)at)[k] = source ? ((METATE_BLOCK uint8_t *)source)[k] : 0;
+    uint64_t wide = ((at | source) & 15) ? 0 : size / 16 * 16;
+    uint64_t words = ((at | source) & 3) ? wide : size / 4 * 4;
+    METATE_WRITE_SHARE(metate_view_wide, at, source, 0, wide, rank, count);
+    METATE_WRITE_SHARE(uint32_t, at, source, wide, words, rank, count);
+    METATE_WRITE_SHARE(uint8_t, at, source, words, size, rank, count);
   }
   __nvvm_bar_warp_sync(mask);
   return 1;
