@@ -6,6 +6,7 @@ for this machine. The best of them is what Metate is compared with. Files named 
 
 import functools
 import hashlib
+import os
 import pathlib
 import subprocess
 
@@ -44,7 +45,7 @@ def build(name, compiler):
     path = FOLDER / f"{name}-{program}-{key}.so"
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
+        partial = path.with_suffix(f".{os.getpid()}.partial")  # other runs may build it too
         result = subprocess.run([*command, "-o", str(partial)], capture_output=True, text=True)
         if result.returncode:
             raise SystemExit(f"bench/run: {program} refused {source.name}:\n{result.stderr}")
