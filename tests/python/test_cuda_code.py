@@ -151,13 +151,45 @@ def test_short_loops_are_written_out(tmp_path):
         for i in x:
             s = 0.0
             for j in range(x.shape[0]):
-                s += mt.sqrt(mt.abs(x[j] - x[i]))
+                s = mt.max(s, mt.sqrt(mt.abs(x[j] - x[i])))
             out[i] = s
 
     ptx = ptx_of(nearest, tmp_path)
     assert len(re.findall(r"sqrt\.", ptx)) == 17, "sixteen turns, and what is left over"
     between = [part.count("sqrt.") for part in ptx.split("ld.global")]
     assert max(between) == 16, "all turns' numbers are read before the first root"
+
+
+def test_turns_of_sums_are_shared_out(tmp_path):
+    """Invocations side by side take every eighth turn, and add up what they have across a warp."""
+
+    @mt.kernel
+    def forces(x: mt.types.ndarray(mt.f32, 1), out: mt.types.ndarray(mt.f64, 1)):
+        for i in x:
+            s, t = 0.0, mt.f64(0)
+            for j in range(x.shape[0]):
+                s += x[j] - x[i]
+                t += x[j]
+            out[i] = s + t
+
+    assert len(re.findall(r"shfl\.sync\.bfly\.b32", ptx_of(forces, tmp_path))) == 3 + 2 * 3
+
+
+def test_roots_of_softened_distances(tmp_path):
+    """What is never below 2^-100 is neither scaled nor compared with zero."""
+
+    @mt.kernel
+    def lengths(x: mt.types.ndarray(mt.math.vec3, 1), y: mt.types.ndarray(mt.f32, 1), e: mt.f32):
+        for i in y:
+            y[i] = 1.0 / mt.sqrt(x[i].dot(x[i]) + 1e-4)
+
+    @mt.kernel
+    def unknown(x: mt.types.ndarray(mt.math.vec3, 1), y: mt.types.ndarray(mt.f32, 1), e: mt.f32):
+        for i in y:
+            y[i] = 1.0 / mt.sqrt(x[i].dot(x[i]) + e)
+
+    short, long = (len(re.findall(r"selp|mul", ptx_of(kernel, tmp_path))) for kernel in (lengths, unknown))
+    assert short + 6 <= long
 
 
 def test_roots_have_no_branches(tmp_path):

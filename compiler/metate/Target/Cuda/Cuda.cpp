@@ -27,6 +27,7 @@ struct CudaTarget : GridTarget {
 
   // All workgroups that a multiprocessor holds have them at once: 12 of 100 KiB with capability 8.6, 16 of 164 and more with others.
   int64_t sharedBytes() const override { return 8 << 10; }
+  bool exchangesNumbers() const override { return true; }
 
   Expected<Code> compile(mlir::ModuleOp module, const Table &table,
                          const Options &options) const override {

@@ -23,17 +23,47 @@ static Value *fma(IRBuilder<> &builder, Value *a, Value *b, Value *c) {
   return builder.CreateIntrinsic(Intrinsic::fma, {builder.getFloatTy()}, {a, b, c});
 }
 
-static Value *isZeroOrInfinite(IRBuilder<> &builder, Value *x) {
+/// Numbers below are scaled.
+static constexpr double least = 0x1p-100;
+
+/// Is it `bound` or more, or a NaN? So are sums of squares to which something is added: distances that are softened.
+static bool isNoLess(Value *x, double bound, unsigned depth = 0) {
+  using namespace PatternMatch;
+  constexpr unsigned mostSteps = 12;
+  Value *a, *b, *c;
+  const APFloat *constant;
+  auto isNoLessThan = [&](Value *one, double than) { return isNoLess(one, than, depth + 1); };
+  if (depth > mostSteps)
+    return false;
+  if (match(x, m_APFloat(constant)))
+    return !constant->isNaN() && constant->convertToDouble() >= bound;
+  if (match(x, m_FAdd(m_Value(a), m_Value(b))))
+    return (isNoLessThan(a, bound) && isNoLessThan(b, 0)) ||
+           (isNoLessThan(a, 0) && isNoLessThan(b, bound));
+  if (match(x, m_Select(m_Value(), m_Value(a), m_Value(b))))
+    return isNoLessThan(a, bound) && isNoLessThan(b, bound);
+  if (match(x, m_Intrinsic<Intrinsic::fma>(m_Value(a), m_Deferred(a), m_Value(c))))
+    return isNoLessThan(c, bound);
+  return bound <= 0 &&
+         (match(x, m_FMul(m_Value(a), m_Deferred(a))) || match(x, m_FAbs(m_Value())) ||
+          match(x, m_ExtractElt(m_FMul(m_Value(a), m_Deferred(a)), m_Value())));
+}
+
+/// Numbers that are never zero are not compared with it.
+static Value *isZeroOrInfinite(IRBuilder<> &builder, Value *x, bool isPositive) {
   Type *type = x->getType();
-  return builder.CreateOr(builder.CreateFCmpOEQ(x, ConstantFP::getZero(type)),
-                          builder.CreateFCmpOEQ(x, ConstantFP::getInfinity(type)));
+  Value *isInfinite = builder.CreateFCmpOEQ(x, ConstantFP::getInfinity(type));
+  return isPositive
+             ? isInfinite
+             : builder.CreateOr(builder.CreateFCmpOEQ(x, ConstantFP::getZero(type)), isInfinite);
 }
 
 /// sqrt(x). Numbers below 2^-100 are taken 2^100 times as large; 0 and infinity are their own roots.
 static Value *rootOf(IRBuilder<> &builder, Value *x) {
   Type *type = x->getType();
   auto number = [&](double value) { return ConstantFP::get(type, value); };
-  Value *isSmall = builder.CreateFCmpOLT(x, number(0x1p-100));
+  bool isLarge = isNoLess(x, least);
+  Value *isSmall = isLarge ? builder.getFalse() : builder.CreateFCmpOLT(x, number(least));
   Value *scaled = builder.CreateFMul(x, builder.CreateSelect(isSmall, number(0x1p100), number(1)));
   Value *inverse = builder.CreateIntrinsic(Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {scaled});
   Value *root = builder.CreateFMul(scaled, inverse);
@@ -42,14 +72,15 @@ static Value *rootOf(IRBuilder<> &builder, Value *x) {
   Value *rounded = fma(builder, rest, half, root);
   Value *back =
       builder.CreateFMul(rounded, builder.CreateSelect(isSmall, number(0x1p-50), number(1)));
-  return builder.CreateSelect(isZeroOrInfinite(builder, x), x, back);
+  return builder.CreateSelect(isZeroOrInfinite(builder, x, isLarge), x, back);
 }
 
-/// 1 / x of a root x, which no number takes out of the short way's range. The approximation is exact for 0 and infinity.
+/// 1 / x of a root x (a call), which no number takes out of the short way's range. The approximation is exact for 0 and infinity.
 static Value *inverseOf(IRBuilder<> &builder, Value *x) {
   Value *inverse = builder.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {}, {x});
   Value *rest = fma(builder, builder.CreateFNeg(x), inverse, ConstantFP::get(x->getType(), 1));
-  return builder.CreateSelect(isZeroOrInfinite(builder, x), inverse,
+  bool isPositive = isNoLess(cast<IntrinsicInst>(x)->getArgOperand(0), least);
+  return builder.CreateSelect(isZeroOrInfinite(builder, x, isPositive), inverse,
                               fma(builder, inverse, rest, inverse));
 }
 

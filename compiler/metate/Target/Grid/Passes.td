@@ -21,6 +21,17 @@ def MarkBins : Pass<"metate-mark-bins", "::metate::KernelOp"> {
                  Option<"wide", "wide", "bool", "true", "numbers of 64 bits too">];
 }
 
+def ShareSums : Pass<"metate-share-sums", "::metate::KernelOp"> {
+  let summary = "invocations side by side share out the turns of a loop that only accumulates";
+  let description = [{
+    Before: `metate.range (%i) = (%c0) to (%n) { %s = scf.for %j = %c0 to %m step %c1 iter_args(...) { reads, a sum }; metate.write %s, ... }`; after: a range of one dimension more, over
+    a power of two of invocations (up to 32), of which each begins at its own turn and goes on by their number; results are combined by the family's `metate_grid_across_*`, and what
+    stands behind the loops is the first one's. Not where reads lie side by side along the range rather than along the loop, sums may not be reassociated, or
+    iterations without that fill a device.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
+}
+
 def GridBricks : Pass<"metate-grid-bricks", "::metate::KernelOp"> {
   let summary = "the invocations of a workgroup take a brick of cells where iterations read neighbours across rows";
   let description = [{

@@ -40,6 +40,8 @@ void GridTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addNestedPass<KernelOp>(createSpreadNests());
   if (options.optLevel > 0)
     passes.addNestedPass<KernelOp>(createGridBricks({brick(), /*cells=*/8, many()}));
+  if (options.optLevel > 0 && exchangesNumbers())
+    passes.addNestedPass<KernelOp>(createShareSums());
   passes.addNestedPass<KernelOp>(createAliasScopes());
   passes.addPass(createOutlineTasks());
   passes.addPass(createMapGrid({group(), endsLoops()}));

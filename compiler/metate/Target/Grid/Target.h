@@ -49,6 +49,8 @@ protected:
   virtual int64_t brick() const { return group(); }
   /// Invocations that it has work for at least: where there are more iterations, an invocation may take several cells of a stencil.
   virtual int64_t many() const { return int64_t(1) << 20; }
+  /// Are there functions by which invocations side by side exchange numbers (metate_grid_across_*)?
+  virtual bool exchangesNumbers() const { return false; }
   /// Does the device end loops by itself, so that each kernel may fail (METATE_GRID_LOOP_ENDED)?
   virtual bool endsLoops() const { return false; }
 };

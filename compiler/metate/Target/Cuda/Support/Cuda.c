@@ -17,6 +17,21 @@ __attribute__((always_inline, convergent)) uint32_t metate_grid_phase(uint32_t p
   return 1;
 }
 
+/* The number of the invocation at a distance, of `share` that are side by side and all here. */
+__attribute__((always_inline, convergent)) uint32_t metate_grid_across_i32(uint32_t value,
+                                                                           uint32_t distance,
+                                                                           uint32_t share) {
+  uint32_t first = __nvvm_read_ptx_sreg_laneid() & ~(share - 1);
+  uint32_t mask = share == 32 ? ~0u : ((1u << share) - 1) << first;
+  return (uint32_t)__nvvm_shfl_sync_bfly_i32(mask, (int32_t)value, (int32_t)distance, 31);
+}
+__attribute__((always_inline, convergent)) uint64_t metate_grid_across_i64(uint64_t value,
+                                                                           uint32_t distance,
+                                                                           uint32_t share) {
+  uint64_t low = metate_grid_across_i32((uint32_t)value, distance, share);
+  return low | (uint64_t)metate_grid_across_i32((uint32_t)(value >> 32), distance, share) << 32;
+}
+
 /* The value of the invocation that is `distance` further in the warp. */
 #define METATE_WORDS(type) (sizeof(type) / 4)
 #define METATE_FURTHER(type, value, distance)                                                      \
