@@ -1,4 +1,4 @@
-"""Loops that only accumulate, whose turns a GPU's invocations share out (the stand-in leaves them to one): bodies, rows of matrices."""
+"""Loops that only accumulate, whose turns a GPU's invocations share out (on the stand-in one takes them all): bodies, rows."""
 
 import device_tests
 import numpy as np
