@@ -132,19 +132,31 @@ class Holdings:
         self.compilations = []  # kernel.py: (kernel, when it began in s, ms of the front end, ms of the rest), for the profiler
 
 
-@contextlib.contextmanager
-def _without_collection():
-    """Holdings go without a garbage collection meanwhile.
+class _WithoutCollection:
+    """Holdings go without a garbage collection meanwhile, in whatever threads.
 
     CPython 3.11 has a segmentation fault where a collection frees a weak reference to what is just being freed.
     """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._inside, self._was_enabled = 0, False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._was_enabled = gc.isenabled()
+                gc.disable()
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._was_enabled:
+                gc.enable()
+
+
+_without_collection = _WithoutCollection()
 
 
 class Context:
@@ -260,7 +272,7 @@ class Context:
         return self._holdings
 
     def __del__(self) -> None:
-        with _without_collection(), contextlib.suppress(AttributeError):  # options that were refused have made nothing
+        with _without_collection, contextlib.suppress(AttributeError):  # options that were refused have made nothing
             del self._holdings
 
     def reset(self) -> None:
@@ -269,7 +281,7 @@ class Context:
         What the program still holds stays usable: a tree and a loaded module keep their device, a kernel
         that runs keeps its code until it returns.
         """
-        with _without_collection():
+        with _without_collection:
             self._holdings = Holdings(self._options.random_seed)
         self.key = self._holdings.key
         if _imposed:

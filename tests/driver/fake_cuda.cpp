@@ -70,7 +70,8 @@ void reset() {
   fake_cuda.threadsPerBlock = 1024;
   fake_cuda.millisecondsEach = 0.25f;
   fake_cuda.failing = nullptr;
-  fake_cuda.failAfter = fake_cuda.failResult = fake_cuda.isLost = fake_cuda.isCapturing = 0;
+  fake_cuda.failAfter = fake_cuda.failResult = fake_cuda.isLost = 0;
+  fake_cuda.isCapturing = fake_cuda.priority = 0;
   fake_cuda.crash = 700;
   fake_cuda.allocate = allocate;
   fake_cuda.release = release;
@@ -545,6 +546,11 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
 EXPORT int cuStreamIsCapturing(void *, int *status) {
   ENTER(true);
   *status = fake_cuda.isCapturing;
+  return 0;
+}
+EXPORT int cuStreamGetPriority(void *, int *priority) {
+  ENTER(true);
+  *priority = fake_cuda.priority;
   return 0;
 }
 EXPORT int cuGraphCreate(void **graph, unsigned) {

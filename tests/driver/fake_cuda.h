@@ -22,7 +22,7 @@ typedef struct fake_cuda_control {
   /* What a launch takes by the events' clock: a millisecond, and this for each invocation. */
   float millisecondsEach;
   int liveEvents;
-  int liveGraphs, isCapturing;
+  int liveGraphs, isCapturing, priority;
   int liveAllocations, livePinned, liveStreams, liveModules, liveContexts, pushed;
   int isLost; /* the error that stays */
   int crash;  /* what a kernel that crashes makes of it */

@@ -1,5 +1,7 @@
 """Loops that only accumulate, whose turns a GPU's invocations share out (on the stand-in one takes them all): bodies, rows."""
 
+import time
+
 import device_tests
 import numpy as np
 import pytest
@@ -178,3 +180,75 @@ def test_overflowing_integers_wrap():
     a, out = numbers(50, 900, dtype=np.int32), np.zeros(50, np.int32)
     add_up(a, out)
     np.testing.assert_array_equal(out, (a.astype(np.int64) * 1000003).sum(1).astype(np.int32))
+
+
+def test_sums_that_the_loop_looks_at():
+    @mt.kernel
+    def prefix(a: array(i32, 2), w: array(f32, 1), out: array(i32, 1), walked: array(f32, 1)):
+        for i in out:
+            c, t, k, s = 0, 0, 0, 0.0
+            for j in range(a.shape[1]):
+                c += a[i, j]
+                t += c
+                k += 1
+                s += w[k]
+            out[i] = t
+            walked[i] = s
+
+    a, w = numbers(60, 129, dtype=np.int32), numbers(131)
+    out, walked = np.zeros(60, np.int32), np.zeros(60, np.float32)
+    prefix(a, w, out, walked)
+    np.testing.assert_array_equal(out, a.cumsum(1).sum(1))
+    np.testing.assert_allclose(walked, w[1:130].sum(), rtol=1e-4)
+
+
+def test_functions_and_assertions_behind_the_loop():
+    tree = mt.root.pointer(mt.i, 64)
+    x = mt.field(f32)
+    tree.dense(mt.i, 64).place(x)
+
+    @mt.real_func
+    def put(i: i32, s: f32) -> i32:
+        x[i] = s
+        return 0
+
+    @mt.kernel(asserts=True)
+    def call(a: array(f32, 2)):
+        for i in range(a.shape[0]):
+            s = 0.0
+            for j in range(a.shape[1]):
+                s += a[i, j]
+            assert s < 500.0
+            put(i, s)
+
+    a = numbers(4000, 40)
+    call(a)
+    np.testing.assert_allclose(x.to_numpy()[:4000], a.sum(1), rtol=1e-4)
+    a[1234] = 100
+    with pytest.raises(mt.AssertionError_):
+        call(a)
+
+
+def test_places_that_are_long_sums_of_sums():
+    @mt.kernel
+    def hashed(w: array(f32, 1), out: array(f32, 1)):
+        for i in out:
+            s = 0.0
+            for j in range(w.shape[0]):
+                x = j + i
+                for _ in mt.static(range(40)):
+                    x = x ^ (x >> 3)
+                    x = x + x * 3
+                s += w[x & 63]
+            out[i] = s
+
+    w, out = numbers(64), np.zeros(33, np.float32)
+    begin = time.monotonic()
+    hashed(w, out)
+    assert time.monotonic() - begin < 60
+    with np.errstate(over="ignore"):
+        x = np.arange(64, dtype=np.int32)[None] + np.arange(33, dtype=np.int32)[:, None]
+        for _ in range(40):
+            x = x ^ (x >> 3)
+            x = x + x * np.int32(3)
+    np.testing.assert_allclose(out, w[x & 63].sum(1), rtol=1e-4)

@@ -145,8 +145,10 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     // Once all loops are there.
     if (options.splitBorders)
       passes.addNestedPass<KernelOp>(createNarrowLoops());
-    if (options.optLevel > 0)
+    if (options.optLevel > 0) {
+      addUnlessDebug(passes, createJoinBoundedCounts());
       addUnlessDebug(passes, createWalkWords());
+    }
     // Once borders are bounds. A number that is stored for nothing is a race to the thread sanitizer.
     if (options.optLevel > 0 && options.sanitizer != Sanitizer::Thread)
       addUnlessDebug(passes, createBlendStores());

@@ -335,6 +335,16 @@ def ExpandQuant : Metate_Pass<"metate-expand-quant", "::metate::KernelOp"> {
   }];
 }
 
+def JoinBoundedCounts : Metate_Pass<"metate-join-bounded-counts", "::metate::KernelOp"> {
+  let summary = "counts that stop at a bound are added up first";
+  let description = [{
+    Before: `%m = arith.select (%c0 and %n < 15), %n + 1, %n; %r = arith.select (%c1 and %m < 15), %m + 1, %m`, or conditionals that give the same; after:
+    `%r = arith.minsi (%n + %c0 + %c1), 15`. Where %n is known not to be beyond the bound, %m is not wanted for itself, and no condition follows from a count.
+  }];
+  let statistics = [Statistic<"joined", "joined", "counts that are added up first">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WalkWords : Metate_Pass<"metate-walk-words", "::metate::KernelOp"> {
   let summary = "loops over elements of quant_arrays go word by word, many elements at once where their arithmetic is logic";
   let description = [{

@@ -157,12 +157,14 @@ metate_status openCode(Cuda &cuda, const Descriptor &descriptor, uint32_t varian
 
 // What a lost device says to it does not matter.
 void dropCode(Cuda &cuda, Loaded *loaded) {
-  {
+  if (loaded->module) {
     Session session(cuda);
     bool isIdle = session.status() == METATE_OK && synchronize(cuda) == METATE_OK;
     dropSubmissions(cuda, loaded);
-    if (isIdle && loaded->module)
+    if (isIdle)
       check(cuda, cuda.api.moduleUnload(loaded->module), "cuModuleUnload");
+  } else {
+    dropSubmissions(cuda, loaded); // none was made
   }
   const metate_allocator &allocator = cuda.allocator;
   if (loaded->functions)

@@ -174,13 +174,14 @@ private:
 
   // ---- all of them as one
 
-  // Not into a graph of the application's own.
+  // Not into a graph of the application's own, nor where a graph's nodes would lose the stream's priority.
   bool mayBeSubmitted() const {
     if (times.areWanted() || !submission.isWorthwhile())
       return false;
-    int capturing = 0;
+    int capturing = 0, priority = 0;
     return cuda.ownsStream ||
-           (library.streamIsCapturing(cuda.stream, &capturing) == success && !capturing);
+           (library.streamIsCapturing(cuda.stream, &capturing) == success && !capturing &&
+            library.streamPriority(cuda.stream, &priority) == success && !priority);
   }
 
   metate_status makeSubmission() {

@@ -105,6 +105,7 @@ struct KernelNode {
      unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream, void **parameters,      \
      void **extra))                                                                                \
   F(cuStreamIsCapturing, streamIsCapturing, (void *stream, int *status))                           \
+  F(cuStreamGetPriority, streamPriority, (void *stream, int *priority))                            \
   F(cuGraphCreate, graphCreate, (void **graph, unsigned flags))                                    \
   F(cuGraphAddKernelNode, graphAddKernel,                                                          \
     (void **node, void *graph, void *const *after, size_t afterCount, const KernelNode *kernel))   \

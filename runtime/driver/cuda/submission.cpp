@@ -81,6 +81,8 @@ void Submission::keep(const TaskLaunch &task) {
 }
 
 metate_status Submission::add(Cuda &cuda, const TaskLaunch &task) {
+  if (graph && (next == nodeCount || task.slotCount > slotCount - nextSlot))
+    giveUp(cuda); // more tasks than were counted
   if (!graph)
     return METATE_OK;
   void *before = next ? nodes[next - 1].node : nullptr;
@@ -134,7 +136,9 @@ metate_status Submission::submit(Cuda &cuda, bool *fits) {
   *fits = next == nodeCount;
   if (!*fits)
     return METATE_OK;
-  return check(cuda, cuda.api.graphLaunch(executable, cuda.stream), "cuGraphLaunch");
+  Result result = cuda.api.graphLaunch(executable, cuda.stream);
+  *fits = result == success;
+  return *fits ? METATE_OK : refuse(cuda, result, "cuGraphLaunch");
 }
 
 } // namespace metate::cuda

@@ -137,6 +137,28 @@ def plane_carry_lost():
     expect(y.to_numpy(), (np.arange(128) >= 2) & (np.arange(128) < 126))
 
 
+@probe("CountBeyondBound")
+def count_beyond_bound():
+    x, y = row(Q.int(4, False)), row(Q.int(4, False))
+    values = np.arange(128) % 16
+    x.from_numpy(values.astype(np.uint32))
+
+    @mt.kernel
+    def run():
+        for i in range(1, 127):
+            n = mt.cast(x[i], mt.i32)
+            for d in mt.static((-1, 1)):
+                if x[i + d] > 3 and n < 9:
+                    n += 1
+            y[i] = n
+
+    run()
+    inner, expected = values[1:-1], np.zeros(128, int)
+    count = (values[:-2] > 3).astype(int) + (values[2:] > 3)
+    expected[1:-1] = np.where(inner >= 9, inner, np.minimum(inner + count, 9))
+    expect(y.to_numpy(), expected)
+
+
 @probe("BorderWordWhole")
 def border_word_whole():
     y = row(Q.int(1, False))

@@ -4,6 +4,7 @@
 // turn, then they combine what they have. So few iterations fill a GPU, and a row is read as it lies.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Dialect/Metate.h"
 #include "metate/Target/Grid/Passes.h"
 #include "metate/Transforms/PlainAtomics.h"
@@ -41,67 +42,94 @@ struct Growth {
     if (!isKnown || by == 0)
       return false;
     if (!times)
-      return std::abs(by) <= near;
+      return -near <= by && by <= near;
     return !other.times || other.times.getArgNumber() <= times.getArgNumber();
   }
 };
 } // namespace
 
-static Growth growthOf(Value offset, Value variable) {
-  const Growth unknown{0, {}, false};
-  if (offset == variable)
-    return {1, {}, true};
-  Operation *op = offset.getDefiningOp();
-  if (!op)
-    return {};
-  SmallVector<Growth> parts;
-  for (Value operand : op->getOperands())
-    parts.push_back(growthOf(operand, variable));
-  if (llvm::all_of(parts, [](const Growth &part) { return part.isNone(); }))
-    return {};
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
-          arith::TruncIOp>(op))
-    return parts[0];
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
-    return unknown;
-  bool isProduct = isa<arith::MulIOp>(op);
-  if (!isProduct && parts[0].isNone()) {
-    parts[1].by = isa<arith::SubIOp>(op) ? -parts[1].by : parts[1].by;
-    return parts[1];
+namespace {
+/// How offsets grow with one variable. Values are looked at once each, since sums of sums share what they add.
+class Growths {
+public:
+  Growths(Value variable, RangeOp range) : variable(variable), range(range) {}
+
+  Growth of(Value value) {
+    if (value == variable)
+      return {1, {}, true};
+    Operation *op = value.getDefiningOp();
+    if (!op || !range.getBody().isAncestor(value.getParentRegion()))
+      return {};
+    auto [known, isNew] = all.try_emplace(value, unknown());
+    if (!isNew)
+      return known->second;
+    Growth growth = ofResult(op);
+    return all[value] = growth;
   }
-  if (!isProduct && parts[1].isNone())
-    return parts[0];
-  if (!isProduct) {
-    bool isSum = parts[0].isKnown && parts[1].isKnown && !parts[0].times && !parts[1].times;
-    int64_t sign = isa<arith::SubIOp>(op) ? -1 : 1;
-    return isSum ? Growth{parts[0].by + sign * parts[1].by, {}, true} : unknown;
+
+private:
+  static Growth unknown() { return {0, {}, false}; }
+
+  Growth ofResult(Operation *op) {
+    SmallVector<Growth> parts;
+    for (Value operand : op->getOperands())
+      parts.push_back(of(operand));
+    if (op->getNumRegions())
+      return unknown();
+    if (llvm::all_of(parts, [](const Growth &part) { return part.isNone(); }))
+      return {};
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
+            arith::TruncIOp>(op))
+      return parts[0];
+    if (isa<arith::AddIOp, arith::SubIOp>(op))
+      return ofSum(parts[0], parts[1], isa<arith::SubIOp>(op) ? -1 : 1);
+    return isa<arith::MulIOp>(op) ? ofProduct(op, parts) : unknown();
   }
-  for (unsigned k : {0, 1}) {
-    if (!parts[1 - k].isNone() || !parts[k].isKnown)
-      continue;
-    Value factor = op->getOperand(1 - k);
-    APInt constant;
-    Growth grown = parts[k];
-    if (matchPattern(factor, m_ConstantInt(&constant)) && constant.isSignedIntN(32)) {
-      grown.by *= constant.getSExtValue();
+
+  static Growth ofSum(const Growth &a, const Growth &b, int64_t sign) {
+    if (b.isNone())
+      return a;
+    Growth sum = b;
+    if (llvm::MulOverflow(b.by, sign, sum.by))
+      return unknown();
+    if (a.isNone())
+      return sum;
+    bool isKnown = a.isKnown && b.isKnown && !a.times && !b.times;
+    return isKnown && !llvm::AddOverflow(a.by, sum.by, sum.by) ? sum : unknown();
+  }
+
+  static Growth ofProduct(Operation *op, ArrayRef<Growth> parts) {
+    for (unsigned k : {0, 1}) {
+      if (!parts[1 - k].isNone() || !parts[k].isKnown)
+        continue;
+      Value factor = op->getOperand(1 - k);
+      Growth grown = parts[k];
+      APInt constant;
+      if (matchPattern(factor, m_ConstantInt(&constant)) && constant.isSignedIntN(32))
+        return llvm::MulOverflow(grown.by, constant.getSExtValue(), grown.by) ? unknown() : grown;
+      auto argument = dyn_cast<BlockArgument>(factor);
+      if (!argument || grown.times || !isa<KernelOp>(argument.getOwner()->getParentOp()))
+        return unknown();
+      grown.times = argument;
       return grown;
     }
-    auto argument = dyn_cast<BlockArgument>(factor);
-    if (!argument || grown.times || !isa<KernelOp>(argument.getOwner()->getParentOp()))
-      return unknown;
-    grown.times = argument;
-    return grown;
+    return unknown();
   }
-  return unknown;
-}
+
+  Value variable;
+  RangeOp range;
+  llvm::DenseMap<Value, Growth> all;
+};
+} // namespace
 
 /// The operation that combines a turn's number with what the turns before have, if the order may be another one.
 static std::optional<arith::AtomicRMWKind> kindOf(scf::ForOp loop, unsigned index) {
   using Kind = arith::AtomicRMWKind;
   BlockArgument carried = loop.getRegionIterArg(index);
   Operation *op = loop.getBody()->getTerminator()->getOperand(index).getDefiningOp();
+  // A sum that the loop looks at meanwhile is one of all turns before.
   if (!op || !carried.hasOneUse() || *carried.user_begin() != op ||
-      op->getBlock() != loop.getBody())
+      op->getBlock() != loop.getBody() || !op->hasOneUse())
     return std::nullopt;
   Type scalar = getElementTypeOrSelf(carried.getType());
   if (!scalar.isF32() && !scalar.isF64() && !scalar.isInteger(32) && !scalar.isInteger(64))
@@ -145,35 +173,37 @@ public:
 private:
   Block &body() { return range.getBody().front(); }
 
+  /// What leaves the iterations early, or claims slots, of which there may be fewer than invocations of a share.
+  static bool mayLeave(Operation *op) {
+    return op
+        ->walk([](Operation *one) {
+          bool leaves = isa<TreeCallOp, CallOp, ReturnStatusOp, CallOpInterface>(one) ||
+                        one->hasTrait<MayStop>();
+          return leaves ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   /// Loops to share, and nothing else that takes long or changes memory before the last one.
   bool find() {
-    if (range->hasAttr(mark::cells))
+    if (range->hasAttr(mark::cells) || mayLeave(range))
       return false;
-    for (Operation &op : body().without_terminator())
-      if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        if (!isShared(loop))
-          return false;
-        loops.push_back(loop);
-      } else if (op.getNumRegions() && !isa<scf::IfOp>(op)) {
-        return false;
-      }
-    if (loops.empty())
-      return false;
-    bool isBefore = true;
     for (Operation &op : body().without_terminator()) {
-      if (isBefore && !onlyReads(&op))
-        return false;
-      bool isLoop = isa<scf::ForOp>(op);
+      auto loop = dyn_cast<scf::ForOp>(op);
       bool holdsLoop =
           op.walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
-      bool isCall = op.walk([](Operation *one) {
-                        return isa<TreeCallOp>(one) || isa<CallOpInterface>(one)
-                                   ? WalkResult::interrupt()
-                                   : WalkResult::advance();
-                      }).wasInterrupted();
-      if (isCall || (holdsLoop && !isLoop))
+      if (loop ? !isShared(loop) : holdsLoop || (op.getNumRegions() && !isa<scf::IfOp>(op)))
         return false;
-      isBefore &= &op != loops.back();
+      if (loop)
+        loops.push_back(loop);
+    }
+    if (loops.empty())
+      return false;
+    for (Operation &op : body().without_terminator()) {
+      if (&op == loops.back())
+        return true;
+      if (!onlyReads(&op))
+        return false;
     }
     return true;
   }
@@ -214,14 +244,14 @@ private:
     bool isOfRows = false;
     int64_t most = 32;
     for (scf::ForOp loop : loops) {
-      std::optional<int64_t> turns = turnsOf(loop);
-      if (turns && *turns < leastTurns)
+      std::optional<int64_t> count = turnsOf(loop);
+      if (count && *count < leastTurns)
         return 1;
-      most = std::min(most, turns ? int64_t(llvm::bit_floor(uint64_t(*turns / turnsEach)))
+      most = std::min(most, count ? int64_t(llvm::bit_floor(uint64_t(*count / turnsEach)))
                                   : unknownShare);
+      Growths turns(loop.getInductionVar(), range), iterationsOf(variable, range);
       auto result = loop.walk([&](ReadOp read) {
-        Growth turn = growthOf(read.getOffset(), loop.getInductionVar());
-        Growth iteration = growthOf(read.getOffset(), variable);
+        Growth turn = turns.of(read.getOffset()), iteration = iterationsOf.of(read.getOffset());
         if (!turn.isNone() && iteration.isNear(turn) && !turn.isNear(iteration))
           return WalkResult::interrupt(); // a column: iterations read side by side
         isOfRows |= !iteration.isNone() && turn.isNear(iteration);

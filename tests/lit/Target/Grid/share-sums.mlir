@@ -131,3 +131,62 @@ metate.kernel @arrays(%a: !metate.block, %n: index, %m: index, %s0: index, %s1: 
   }
   metate.return
 }
+
+// -----
+
+// A sum that the loop looks at meanwhile (of integers, or where all of its additions may be reassociated) is one of all turns before; what
+// may leave the iterations, or calls something, stays together.
+// CHECK-NOT: llvm.func
+// CHECK-LABEL: metate.kernel @seen
+// CHECK-COUNT-3: metate.range (%{{.*}}) = (%{{.*}}) to (%{{.*}}) {
+metate.kernel @seen(%a: !metate.block, %out: !metate.block) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c512 = arith.constant 512 : index
+  %n = arith.constant 1000 : index
+  %zero = arith.constant 0 : i32
+  %nothing = arith.constant 0.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    %row = arith.muli %i, %c512 : index
+    %s:2 = scf.for %j = %c0 to %c512 step %c1 iter_args(%before = %zero, %total = %zero) -> (i32, i32) {
+      %cell = arith.addi %row, %j : index
+      %at = arith.muli %cell, %c4 : index
+      %x = metate.read %a[%at] scope 0 : i32
+      %next = arith.addi %before, %x : i32
+      %all = arith.addi %total, %next : i32
+      scf.yield %next, %all : i32, i32
+    }
+    %to = arith.muli %i, %c4 : index
+    metate.write %s#1, %out[%to] scope 1 : i32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%n) {
+    %row = arith.muli %i, %c512 : index
+    %s:2 = scf.for %j = %c0 to %c512 step %c1 iter_args(%before = %nothing, %total = %nothing) -> (f32, f32) {
+      %cell = arith.addi %row, %j : index
+      %at = arith.muli %cell, %c4 : index
+      %x = metate.read %a[%at] scope 0 : f32
+      %next = arith.addf %before, %x fastmath<fast> : f32
+      %all = arith.addf %total, %next fastmath<fast> : f32
+      scf.yield %next, %all : f32, f32
+    }
+    %to = arith.muli %i, %c4 : index
+    metate.write %s#1, %out[%to] scope 1 : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%n) {
+    %row = arith.muli %i, %c512 : index
+    %s = scf.for %j = %c0 to %c512 step %c1 iter_args(%before = %zero) -> (i32) {
+      %cell = arith.addi %row, %j : index
+      %at = arith.muli %cell, %c4 : index
+      %x = metate.read %a[%at] scope 0 : i32
+      %next = arith.addi %before, %x : i32
+      scf.yield %next : i32
+    }
+    %isGood = arith.cmpi slt, %s, %zero : i32
+    metate.assert %isGood, "too much"
+    metate.yield
+  }
+  metate.return
+}
