@@ -146,7 +146,7 @@ SUITE = (
         pytest(*(f"tests/e2e/test_devices{part}.py" for part in DEVICE_TESTS), "tests/e2e/test_graph.py"),
         ("build-dev",),
         True,
-        60,
+        130,
         2,
         ON_VULKAN,
     ),
