@@ -105,6 +105,10 @@ Value KernelBuilder::convertScalars(Value value, const DataType &from, Scalar to
         builder.createOrFold<arith::FPToSIOp>(loc(), ir(from.withScalar(through)), value);
     return convertScalars(integer, from.withScalar(through), to);
   }
+  if (isFloat(to) && bitWidth(to) < 32) { // f16 and bf16: rounded twice, of constants as of others
+    Value wide = convertScalars(value, from, METATE_F32);
+    return convertScalars(wide, from.withScalar(METATE_F32), to);
+  }
   if (isFloat(to)) {
     if (from.isSigned() || isMutant(Mutant::UnsignedToFloatSigned))
       return builder.createOrFold<arith::SIToFPOp>(loc(), target, value);
