@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cuda/Roots.h"
 
+#include "llvm/Analysis/SimplifyQuery.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -23,30 +25,32 @@ static Value *fma(IRBuilder<> &builder, Value *a, Value *b, Value *c) {
   return builder.CreateIntrinsic(Intrinsic::fma, {builder.getFloatTy()}, {a, b, c});
 }
 
+static const DataLayout &layoutOf(const IRBuilder<> &builder) {
+  return builder.GetInsertBlock()->getModule()->getDataLayout();
+}
+
 /// Numbers below are scaled.
 static constexpr double least = 0x1p-100;
 
-/// Is it `bound` or more, or a NaN? So are sums of squares to which something is added: distances that are softened.
-static bool isNoLess(Value *x, double bound, unsigned depth = 0) {
+/// Is it `bound`, which is positive, or more, or a NaN? So are sums of squares to which something is added: distances that are softened.
+static bool isNoLess(Value *x, double bound, const DataLayout &layout, unsigned depth = 0) {
   using namespace PatternMatch;
-  constexpr unsigned mostSteps = 12;
+  constexpr unsigned mostSteps = 8;
   Value *a, *b, *c;
   const APFloat *constant;
-  auto isNoLessThan = [&](Value *one, double than) { return isNoLess(one, than, depth + 1); };
+  auto isLarge = [&](Value *one) { return isNoLess(one, bound, layout, depth + 1); };
+  auto isNatural = [&](Value *one) {
+    return cannotBeOrderedLessThanZero(one, SimplifyQuery(layout));
+  };
   if (depth > mostSteps)
     return false;
   if (match(x, m_APFloat(constant)))
     return !constant->isNaN() && constant->convertToDouble() >= bound;
   if (match(x, m_FAdd(m_Value(a), m_Value(b))))
-    return (isNoLessThan(a, bound) && isNoLessThan(b, 0)) ||
-           (isNoLessThan(a, 0) && isNoLessThan(b, bound));
+    return (isNatural(a) && isLarge(b)) || (isNatural(b) && isLarge(a));
   if (match(x, m_Select(m_Value(), m_Value(a), m_Value(b))))
-    return isNoLessThan(a, bound) && isNoLessThan(b, bound);
-  if (match(x, m_Intrinsic<Intrinsic::fma>(m_Value(a), m_Deferred(a), m_Value(c))))
-    return isNoLessThan(c, bound);
-  return bound <= 0 &&
-         (match(x, m_FMul(m_Value(a), m_Deferred(a))) || match(x, m_FAbs(m_Value())) ||
-          match(x, m_ExtractElt(m_FMul(m_Value(a), m_Deferred(a)), m_Value())));
+    return isLarge(a) && isLarge(b);
+  return match(x, m_Intrinsic<Intrinsic::fma>(m_Value(a), m_Deferred(a), m_Value(c))) && isLarge(c);
 }
 
 /// Numbers that are never zero are not compared with it.
@@ -62,7 +66,7 @@ static Value *isZeroOrInfinite(IRBuilder<> &builder, Value *x, bool isPositive) 
 static Value *rootOf(IRBuilder<> &builder, Value *x) {
   Type *type = x->getType();
   auto number = [&](double value) { return ConstantFP::get(type, value); };
-  bool isLarge = isNoLess(x, least);
+  bool isLarge = isNoLess(x, least, layoutOf(builder));
   Value *isSmall = isLarge ? builder.getFalse() : builder.CreateFCmpOLT(x, number(least));
   Value *scaled = builder.CreateFMul(x, builder.CreateSelect(isSmall, number(0x1p100), number(1)));
   Value *inverse = builder.CreateIntrinsic(Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {scaled});
@@ -79,7 +83,7 @@ static Value *rootOf(IRBuilder<> &builder, Value *x) {
 static Value *inverseOf(IRBuilder<> &builder, Value *x) {
   Value *inverse = builder.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {}, {x});
   Value *rest = fma(builder, builder.CreateFNeg(x), inverse, ConstantFP::get(x->getType(), 1));
-  bool isPositive = isNoLess(cast<IntrinsicInst>(x)->getArgOperand(0), least);
+  bool isPositive = isNoLess(cast<IntrinsicInst>(x)->getArgOperand(0), least, layoutOf(builder));
   return builder.CreateSelect(isZeroOrInfinite(builder, x, isPositive), inverse,
                               fma(builder, inverse, rest, inverse));
 }
