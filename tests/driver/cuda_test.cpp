@@ -14,6 +14,7 @@ namespace {
 class CudaTest : public GridDevice {
 protected:
   fake_cuda_control *fake = nullptr;
+  int ownContext = 0, ownStream = 0;
 
   void SetUp() override {
     setenv("METATE_CUDA_LIBRARY", METATE_FAKE_CUDA, 1);
@@ -41,6 +42,13 @@ protected:
   metate_status open(const metate_cuda_options *options = nullptr) {
     auto wanted = hooks();
     return metate_cuda_device_open(options, &wanted, &device);
+  }
+  // With a context and a stream of the application's.
+  metate_status openOnStream() {
+    auto options = sized<metate_cuda_options>();
+    options.context = &ownContext;
+    options.stream = &ownStream;
+    return open(&options);
   }
   static Bytes file(uint32_t level = 86) {
     return gridFile(METATE_ARCH_CUDA, level, gridSpec({{METATE_GRID_CUBIN, level, gridObject()}}));
@@ -218,17 +226,13 @@ TEST_F(CudaTest, memoryOfOthersIsTold) {
 }
 
 TEST_F(CudaTest, theApplicationsStreamIsUsed) {
-  int context = 0, stream = 0;
-  auto options = sized<metate_cuda_options>();
-  options.context = &context;
-  options.stream = &stream;
-  ASSERT_OK(open(&options));
+  ASSERT_OK(openOnStream());
   EXPECT_EQ(fake->liveContexts, 0);
   EXPECT_EQ(fake->liveStreams, 0);
   ASSERT_OK(openModule(file()));
   auto x = make(std::vector<int32_t>(10));
   ASSERT_OK(launch("fill", Arguments().add(x).add(3, METATE_I32)));
-  EXPECT_EQ(fake->lastStream, &stream);
+  EXPECT_EQ(fake->lastStream, &ownStream);
   EXPECT_EQ(read(x), std::vector<int32_t>(10, 3));
 }
 
@@ -332,11 +336,7 @@ TEST_F(CudaTest, graphsAreSubmissions) {
 
 // Not into a graph that the application makes of its stream.
 TEST_F(CudaTest, aStreamThatIsCapturedGetsTheTasks) {
-  int context = 0, stream = 0;
-  auto options = sized<metate_cuda_options>();
-  options.context = &context;
-  options.stream = &stream;
-  ASSERT_OK(open(&options));
+  ASSERT_OK(openOnStream());
   ASSERT_OK(openModule(file()));
   auto x = make(std::vector<int32_t>(100));
   auto fill = [&] { return launch("fill", Arguments().add(x).add(4, METATE_I32)); };

@@ -1,7 +1,7 @@
 # Devices of grids: what their drivers share, what each must do, and a GPU whose driver is a fake.
 add_library(metate_grid_kernels MODULE grid_kernels.c)
-add_library(metate_fake_cuda MODULE fake_cuda.cpp)
-add_library(metate_fake_cuda_incomplete MODULE fake_cuda.cpp)
+add_library(metate_fake_cuda MODULE fake_cuda.cpp fake_cuda_code.cpp)
+add_library(metate_fake_cuda_incomplete MODULE fake_cuda.cpp fake_cuda_code.cpp)
 target_compile_definitions(metate_fake_cuda_incomplete PRIVATE FAKE_CUDA_INCOMPLETE)
 target_link_libraries(metate_grid_kernels PRIVATE metate_abi)
 if(METATE_SANITIZE) # as foreign code is
