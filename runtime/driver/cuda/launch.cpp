@@ -41,7 +41,7 @@ public:
       METATE_TRY(prepareFrame(pools));
     METATE_TRY(events.create(times.tasks(section, kernel)));
     bool isSubmitted = false;
-    if (mayBeSubmitted())
+    if (submission.countLaunch() && mayBeSubmitted())
       METATE_TRY(submitTasks(&isSubmitted));
     if (!isSubmitted)
       METATE_TRY(launchTasks());
@@ -176,7 +176,7 @@ private:
 
   // Not into a graph of the application's own, nor where a graph's nodes would lose the stream's priority.
   bool mayBeSubmitted() const {
-    if (times.areWanted() || !submission.isWorthwhile())
+    if (times.areWanted())
       return false;
     int capturing = 0, priority = 0;
     return cuda.ownsStream ||

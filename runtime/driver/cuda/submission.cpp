@@ -21,7 +21,7 @@ template <typename T> static void giveBack(Cuda &cuda, T *&list, uint32_t count)
   list = nullptr;
 }
 
-bool Submission::isWorthwhile() {
+bool Submission::countLaunch() {
   if (isDeclined || isMade())
     return isMade();
   return ++launches > launchesBefore;

@@ -29,8 +29,8 @@ template <typename Use> auto withNode(const TaskLaunch &task, Use use) {
 // Of one kernel. All within sessions of one device; release it in one. What the driver refuses is launched task by task.
 class Submission {
 public:
-  // Counts a launch. Is the kernel launched often enough?
-  bool isWorthwhile();
+  // Before each launch: is the kernel launched often enough?
+  bool countLaunch();
   // Is there a graph? Then a launch rewinds, offers its tasks in order, and submits.
   bool isMade() const { return executable != nullptr; }
 
