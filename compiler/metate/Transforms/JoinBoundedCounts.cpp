@@ -1,7 +1,7 @@
 //===- JoinBoundedCounts.cpp - counts that stop at a bound ------*- C++ -*-===//
 //
-// `if c0 and n < 15: n += 1`, again for c1 and so on, asks for the bound each time. All together they are `min(n + c0 + c1 + ..., 15)`, where n
-// is not beyond the bound before.
+// `if c0 and n < 15: n += 1`, or `n = min(n + c0, 15)`, again for c1 and so on, asks for the bound each time. All together they are
+// `min(n + c0 + c1 + ..., 15)`: of conditions where n is not beyond the bound before.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
@@ -22,13 +22,34 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
-/// `condition and base < bound`, and what follows from it: base + 1, else base.
+/// One more, or as much as something gives, but not beyond the bound.
 struct BoundedStep {
-  Value result, base, condition, asked; ///< asked: both that it asks for
-  int64_t bound;
+  Value result, base;
+  Value condition, added; ///< one of them
+  int64_t bound = 0;
+  bool isExtreme = false;         ///< a base beyond the bound comes back to it; else it stays
   SmallVector<Operation *> users; ///< of base
+  SmallVector<Operation *> ops;   ///< in the result's block, the last one first
+};
+
+/// A selection, or a conditional that computes nothing but this.
+struct Choice {
+  Value condition, yes, no;
+  Operation *user; ///< of `no`
 };
 } // namespace
+
+static std::optional<Choice> choiceOf(Value result) {
+  if (auto select = result.getDefiningOp<arith::SelectOp>())
+    return Choice{select.getCondition(), select.getTrueValue(), select.getFalseValue(), select};
+  auto branch = result.getDefiningOp<scf::IfOp>();
+  if (!branch || branch.getNumResults() != 1 || !llvm::hasSingleElement(*branch.elseBlock()) ||
+      !llvm::all_of(*branch.thenBlock(),
+                    [](Operation &op) { return isPure(&op) || isa<scf::YieldOp>(op); }))
+    return std::nullopt;
+  return Choice{branch.getCondition(), branch.thenYield().getOperand(0),
+                branch.elseYield().getOperand(0), branch.elseYield()};
+}
 
 /// base < bound.
 static std::optional<int64_t> boundOf(Value value, Value base) {
@@ -47,49 +68,98 @@ static std::optional<int64_t> boundOf(Value value, Value base) {
 static std::optional<std::pair<Value, Value>> bothOf(Value condition) {
   if (auto both = condition.getDefiningOp<arith::AndIOp>())
     return std::pair(both.getLhs(), both.getRhs());
-  if (auto select = condition.getDefiningOp<arith::SelectOp>();
-      select && getConstantIntValue(select.getFalseValue()) == 0)
-    return std::pair(select.getCondition(), select.getTrueValue());
-  auto branch = condition.getDefiningOp<scf::IfOp>();
-  if (!branch || branch.getNumResults() != 1 ||
-      getConstantIntValue(branch.elseYield().getOperand(0)) != 0)
+  std::optional<Choice> choice = choiceOf(condition);
+  if (!choice || getConstantIntValue(choice->no) != 0)
     return std::nullopt;
-  return std::pair(branch.getCondition(), branch.thenYield().getOperand(0));
+  return std::pair(choice->condition, choice->yes);
+}
+
+/// base + 1.
+static arith::AddIOp oneMore(Value value, Value base) {
+  auto add = value.getDefiningOp<arith::AddIOp>();
+  return add && add.getLhs() == base && getConstantIntValue(add.getRhs()) == 1 ? add
+                                                                               : arith::AddIOp();
+}
+
+/// The sum of which it is the minimum with a constant.
+static arith::AddIOp cappedOf(Value value, int64_t &bound) {
+  auto least = value.getDefiningOp<arith::MinSIOp>();
+  auto limit = least ? getConstantIntValue(least.getRhs()) : std::optional<int64_t>();
+  if (!limit)
+    return {};
+  bound = *limit;
+  return least.getLhs().getDefiningOp<arith::AddIOp>();
+}
+
+/// `condition and base < bound` in either order, or one inside of the other: then one more.
+static bool findCondition(const Choice &choice, BoundedStep &step) {
+  if (arith::AddIOp add = oneMore(choice.yes, step.base)) {
+    auto both = bothOf(choice.condition);
+    if (!both)
+      return false;
+    auto [first, second] = *both;
+    std::optional<int64_t> bound = boundOf(second, step.base);
+    if (!bound) {
+      std::swap(first, second);
+      bound = boundOf(second, step.base);
+    }
+    if (!bound)
+      return false;
+    step.condition = first;
+    step.bound = *bound;
+    step.users.append({add, second.getDefiningOp()});
+    step.ops.append({choice.condition.getDefiningOp(), second.getDefiningOp()});
+    return true;
+  }
+  step.condition = choice.condition;
+  if (arith::AddIOp add = cappedOf(choice.yes, step.bound);
+      add && oneMore(add.getResult(), step.base)) {
+    step.users.push_back(add);
+    step.ops.push_back(choice.yes.getDefiningOp());
+    return true;
+  }
+  std::optional<Choice> inner = choiceOf(choice.yes);
+  arith::AddIOp add =
+      inner && inner->no == step.base ? oneMore(inner->yes, step.base) : arith::AddIOp();
+  std::optional<int64_t> bound = add ? boundOf(inner->condition, step.base) : std::nullopt;
+  if (!bound)
+    return false;
+  step.bound = *bound;
+  step.users.append({add, inner->condition.getDefiningOp(), inner->user});
+  step.ops.append({choice.yes.getDefiningOp(), inner->condition.getDefiningOp()});
+  return true;
 }
 
 static std::optional<BoundedStep> stepOf(Value result) {
-  Value condition, yes, no;
-  if (auto select = result.getDefiningOp<arith::SelectOp>()) {
-    condition = select.getCondition();
-    yes = select.getTrueValue();
-    no = select.getFalseValue();
-  } else if (auto branch = result.getDefiningOp<scf::IfOp>()) {
-    if (branch.getNumResults() != 1 || !llvm::hasNItems(*branch.thenBlock(), 2) ||
-        !llvm::hasSingleElement(*branch.elseBlock()))
+  BoundedStep step;
+  step.result = result;
+  step.ops.push_back(result.getDefiningOp());
+  if (arith::AddIOp add = cappedOf(result, step.bound)) {
+    Value a = add.getLhs(), b = add.getRhs();
+    auto mayBeStep = [](Value value) {
+      return isa_and_present<arith::MinSIOp, arith::SelectOp, scf::IfOp>(value.getDefiningOp());
+    };
+    if (!mayBeStep(a) && mayBeStep(b))
+      std::swap(a, b);
+    std::optional<IntegerRange> range = IntegerRange::of(b);
+    if (!range || range->least < 0)
       return std::nullopt;
-    condition = branch.getCondition();
-    yes = branch.thenYield().getOperand(0);
-    no = branch.elseYield().getOperand(0);
+    step.base = a;
+    step.added = b;
+    step.isExtreme = true;
+    step.users.push_back(add);
+  } else if (std::optional<Choice> choice = choiceOf(result)) {
+    step.base = choice->no;
+    step.users.push_back(choice->user);
+    // What is asked for where something else holds may not be there otherwise.
+    if (!findCondition(*choice, step) || step.condition.getParentBlock() != result.getParentBlock())
+      return std::nullopt;
+  } else {
+    return std::nullopt;
   }
-  auto add = yes ? yes.getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  if (!add || add.getLhs() != no || getConstantIntValue(add.getRhs()) != 1)
-    return std::nullopt;
-  auto both = bothOf(condition);
-  if (!both)
-    return std::nullopt;
-  auto [first, second] = *both;
-  std::optional<int64_t> bound = boundOf(second, no);
-  if (!bound) {
-    std::swap(first, second);
-    bound = boundOf(second, no);
-  }
-  // What is asked for where the other one holds may not be there otherwise.
-  if (!bound || first.getParentBlock() != result.getParentBlock())
-    return std::nullopt;
-  Operation *choice = result.getDefiningOp();
-  if (auto branch = dyn_cast<scf::IfOp>(choice))
-    choice = branch.elseYield();
-  return BoundedStep{result, no, first, condition, *bound, {add, second.getDefiningOp(), choice}};
+  for (Operation *user : step.users)
+    step.ops.push_back(user);
+  return step;
 }
 
 namespace {
@@ -97,7 +167,7 @@ struct JoinBoundedCounts : metate::impl::JoinBoundedCountsBase<JoinBoundedCounts
   void runOnOperation() override {
     SmallVector<Value> results;
     getOperation()->walk([&](Operation *op) {
-      if (isa<arith::SelectOp, scf::IfOp>(op) && op->getNumResults() == 1 &&
+      if (isa<arith::SelectOp, arith::MinSIOp, scf::IfOp>(op) && op->getNumResults() == 1 &&
           op->getResult(0).getType().isInteger(32))
         results.push_back(op->getResult(0));
     });
@@ -117,38 +187,52 @@ private:
         break;
       steps.push_back(*step);
       at = step->base;
-      done.insert(step->result);
+      for (Operation *op : step->ops)
+        done.insert(op->result_begin(), op->result_end());
       if (!llvm::all_of(at.getUsers(),
                         [&](Operation *user) { return llvm::is_contained(step->users, user); }))
         break; // it is wanted for itself, by a condition perhaps
     }
     if (steps.size() < 2)
       return;
-    int64_t bound = steps.front().bound;
-    std::optional<IntegerRange> first = IntegerRange::of(steps.back().base);
-    if (!first || (first->greatest > bound && !isMutant(Mutant::CountBeyondBound)) ||
-        bound > IntegerRange::most / 2)
+    const BoundedStep &first = steps.back();
+    std::optional<IntegerRange> base = IntegerRange::of(first.base);
+    bool isBelow = first.isExtreme || isMutant(Mutant::CountBeyondBound) ||
+                   (base && base->greatest <= first.bound);
+    if (!base || !isBelow || !fits(steps, *base))
       return;
     OpBuilder builder(result.getDefiningOp());
     Location loc = result.getLoc();
-    Value sum = steps.back().base;
+    Value sum = first.base;
     for (const BoundedStep &step : llvm::reverse(steps)) {
-      Value one = arith::ExtUIOp::create(builder, loc, sum.getType(), step.condition);
-      sum = arith::AddIOp::create(builder, loc, sum, one);
+      Value more = step.added ? step.added
+                              : arith::ExtUIOp::create(builder, loc, sum.getType(), step.condition);
+      sum = arith::AddIOp::create(builder, loc, sum, more);
     }
-    Value most = arith::ConstantIntOp::create(builder, loc, sum.getType(), bound);
+    Value most = arith::ConstantIntOp::create(builder, loc, sum.getType(), first.bound);
     result.replaceAllUsesWith(arith::MinSIOp::create(builder, loc, sum, most));
     joined += unsigned(steps.size());
-    // The last one first: each holds uses of the one before.
-    for (const BoundedStep &step : steps) {
-      SmallVector<Operation *> ops = {step.result.getDefiningOp(), step.asked.getDefiningOp()};
-      for (Operation *user : step.users)
-        if (user->getBlock() == ops[0]->getBlock() && !llvm::is_contained(ops, user))
-          ops.push_back(user); // others stand in those before
-      for (Operation *op : ops)
-        if (isOpTriviallyDead(op))
-          op->erase();
-    }
+    erase(steps, result.getParentBlock());
+  }
+
+  /// Does the sum stay within i32?
+  static bool fits(ArrayRef<BoundedStep> steps, const IntegerRange &base) {
+    int64_t greatest = std::max<int64_t>(base.greatest, 0);
+    for (const BoundedStep &step : steps)
+      greatest += step.added ? IntegerRange::of(step.added)->greatest : 1;
+    return greatest <= IntegerRange::most && std::abs(steps.front().bound) <= IntegerRange::most;
+  }
+
+  /// What nobody uses any more, the last step first: each holds uses of the one before. What stands inside of others goes with them.
+  static void erase(ArrayRef<BoundedStep> steps, Block *block) {
+    SmallVector<Operation *> ops;
+    for (const BoundedStep &step : steps)
+      for (Operation *op : step.ops)
+        if (op->getBlock() == block && !llvm::is_contained(ops, op))
+          ops.push_back(op);
+    for (Operation *op : ops)
+      if (isOpTriviallyDead(op))
+        op->erase();
   }
 };
 } // namespace

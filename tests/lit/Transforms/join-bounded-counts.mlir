@@ -95,3 +95,87 @@ metate.kernel @stay(%c0: i1, %c1: i1, %x: i4, %y: i32, %out: memref<3xi32>) {
   memref.store %t, %out[%zero] : memref<3xi32>
   metate.return
 }
+
+// -----
+
+// One condition inside of the other, a minimum under a condition, and minima one behind the other, of whatever base.
+// CHECK-LABEL: metate.kernel @others
+// CHECK-SAME: %[[C0:.*]]: i1, %[[C1:.*]]: i1, %[[X:.*]]: i4, %[[Y:.*]]: i8, %[[OUT:.*]]: memref<2xi32>
+// CHECK-DAG: %[[MOST:.*]] = arith.constant 15 : i32
+// CHECK: %[[N:.*]] = arith.extui %[[X]] : i4 to i32
+// CHECK: %[[ONE0:.*]] = arith.extui %[[C0]] : i1 to i32
+// CHECK: %[[A:.*]] = arith.addi %[[N]], %[[ONE0]] : i32
+// CHECK: %[[ONE1:.*]] = arith.extui %[[C1]] : i1 to i32
+// CHECK: %[[B:.*]] = arith.addi %[[A]], %[[ONE1]] : i32
+// CHECK-NEXT: %[[R:.*]] = arith.minsi %[[B]], %[[MOST]] : i32
+// CHECK-NEXT: memref.store %[[R]]
+// CHECK: %[[W:.*]] = arith.extui %[[Y]] : i8 to i32
+// CHECK: %[[ADDED:.*]] = arith.extui %[[C0]] : i1 to i32
+// CHECK: %[[C:.*]] = arith.addi %[[W]], %[[ADDED]] : i32
+// CHECK-NEXT: %[[D:.*]] = arith.addi %[[C]], %[[N]] : i32
+// CHECK-NEXT: %[[S:.*]] = arith.minsi %[[D]], %[[MOST]] : i32
+// CHECK-NEXT: memref.store %[[S]]
+// CHECK-NOT: scf.if
+metate.kernel @others(%c0: i1, %c1: i1, %x: i4, %y: i8, %out: memref<2xi32>) {
+  %zero = arith.constant 0 : index
+  %first = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %most = arith.constant 15 : i32
+  %n = arith.extui %x : i4 to i32
+  %m = scf.if %c0 -> (i32) {
+    %less = arith.cmpi slt, %n, %most : i32
+    %counted = scf.if %less -> (i32) {
+      %next = arith.addi %n, %one : i32
+      scf.yield %next : i32
+    } else {
+      scf.yield %n : i32
+    }
+    scf.yield %counted : i32
+  } else {
+    scf.yield %n : i32
+  }
+  %next1 = arith.addi %m, %one : i32
+  %least1 = arith.minsi %next1, %most : i32
+  %r = arith.select %c1, %least1, %m : i32
+  memref.store %r, %out[%zero] : memref<2xi32>
+
+  %w = arith.extui %y : i8 to i32
+  %added = arith.extui %c0 : i1 to i32
+  %sum = arith.addi %w, %added : i32
+  %least2 = arith.minsi %sum, %most : i32
+  %sum2 = arith.addi %least2, %n : i32
+  %s = arith.minsi %sum2, %most : i32
+  memref.store %s, %out[%first] : memref<2xi32>
+  metate.return
+}
+
+// -----
+
+// Bounds differ, a number that is added may be negative, sums might wrap.
+// CHECK-LABEL: metate.kernel @differ
+// CHECK-COUNT-6: arith.minsi
+metate.kernel @differ(%x: i4, %y: i32, %out: memref<3xi32>) {
+  %zero = arith.constant 0 : index
+  %first = arith.constant 1 : index
+  %second = arith.constant 2 : index
+  %seven = arith.constant 7 : i32
+  %most = arith.constant 15 : i32
+  %n = arith.extui %x : i4 to i32
+  %z = arith.extsi %x : i4 to i32
+  %a = arith.addi %n, %n : i32
+  %b = arith.minsi %a, %seven : i32
+  %c = arith.addi %b, %n : i32
+  %d = arith.minsi %c, %most : i32
+  memref.store %d, %out[%zero] : memref<3xi32>
+  %e = arith.addi %n, %z : i32
+  %f = arith.minsi %e, %most : i32
+  %g = arith.addi %f, %z : i32
+  %h = arith.minsi %g, %most : i32
+  memref.store %h, %out[%first] : memref<3xi32>
+  %i = arith.addi %y, %n : i32
+  %j = arith.minsi %i, %most : i32
+  %k = arith.addi %j, %n : i32
+  %l = arith.minsi %k, %most : i32
+  memref.store %l, %out[%second] : memref<3xi32>
+  metate.return
+}
