@@ -1,7 +1,5 @@
 """Loops that only accumulate, whose turns a GPU's invocations share out (on the stand-in one takes them all): bodies, rows."""
 
-import time
-
 import device_tests
 import numpy as np
 import pytest
@@ -243,9 +241,7 @@ def test_places_that_are_long_sums_of_sums():
             out[i] = s
 
     w, out = numbers(64), np.zeros(33, np.float32)
-    begin = time.monotonic()
     hashed(w, out)
-    assert time.monotonic() - begin < 60
     with np.errstate(over="ignore"):
         x = np.arange(64, dtype=np.int32)[None] + np.arange(33, dtype=np.int32)[:, None]
         for _ in range(40):

@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 
 import ptxas
 import pytest
@@ -173,6 +174,27 @@ def test_turns_of_sums_are_shared_out(tmp_path):
             out[i] = s + t
 
     assert len(re.findall(r"shfl\.sync\.bfly\.b32", ptx_of(forces, tmp_path))) == 3 + 2 * 3
+
+
+def test_sums_of_places_that_are_long_sums_of_sums(tmp_path):
+    """How offsets grow is asked once of each value, whatever uses it again and again."""
+
+    @mt.kernel
+    def hashed(w: mt.types.ndarray(mt.f32, 1), out: mt.types.ndarray(mt.f32, 1)):
+        for i in out:
+            s = 0.0
+            for j in range(w.shape[0]):
+                x = j + i
+                for _ in mt.static(range(60)):
+                    x = x ^ (x >> 3)
+                    x = x + x * 3
+                s += w[x & 63]
+            out[i] = s
+
+    begin = time.monotonic()
+    ptx = ptx_of(hashed, tmp_path)
+    assert time.monotonic() - begin < 60
+    assert "shfl.sync.bfly" in ptx
 
 
 def test_roots_of_softened_distances(tmp_path):

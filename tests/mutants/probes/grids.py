@@ -426,6 +426,21 @@ def grid_read_in_task():
     expect(groups[0], 1)
 
 
+@mt.kernel
+def prefixes(x: array(i32, 2), y: array(i32, 1)):
+    for i in y:
+        s, t = 0, 0
+        for j in range(x.shape[1]):
+            s += x[i, j]
+            t += s
+        y[i] = t
+
+
+@probe("GridSumSeen")
+def grid_sum_seen():
+    expect("shfl.sync.bfly" in code_of("cuda:compute_80", prefixes).decode("latin-1"), False)
+
+
 @probe("GridBoundIgnored")
 def grid_bound_ignored():
     """As many invocations as are launched, or as many as the tree has workers: the lesser one."""

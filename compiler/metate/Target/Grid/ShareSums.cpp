@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
 #include "metate/Dialect/Metate.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Target/Grid/Holds.h"
 #include "metate/Target/Grid/Passes.h"
 #include "metate/Transforms/PlainAtomics.h"
 
@@ -21,9 +23,10 @@ namespace metate {
 
 using namespace mlir;
 using namespace metate;
+using grid::holds;
 
 /// A loop of fewer turns is not worth it; of more each invocation has at least four.
-static constexpr int64_t leastTurns = 32, turnsEach = 4;
+static constexpr uint64_t leastTurns = 32, turnsEach = 4;
 /// Where the number of turns is the launch's, and where that of the iterations is: a row's sector, or few wasted ones.
 static constexpr int64_t unknownShare = 8;
 /// Bytes from one turn's number to the next one's that are side by side.
@@ -46,9 +49,7 @@ struct Growth {
     return !other.times || other.times.getArgNumber() <= times.getArgNumber();
   }
 };
-} // namespace
 
-namespace {
 /// How offsets grow with one variable. Values are looked at once each, since sums of sums share what they add.
 class Growths {
 public:
@@ -129,7 +130,7 @@ static std::optional<arith::AtomicRMWKind> kindOf(scf::ForOp loop, unsigned inde
   Operation *op = loop.getBody()->getTerminator()->getOperand(index).getDefiningOp();
   // A sum that the loop looks at meanwhile is one of all turns before.
   if (!op || !carried.hasOneUse() || *carried.user_begin() != op ||
-      op->getBlock() != loop.getBody() || !op->hasOneUse())
+      op->getBlock() != loop.getBody() || !(op->hasOneUse() || isMutant(Mutant::GridSumSeen)))
     return std::nullopt;
   Type scalar = getElementTypeOrSelf(carried.getType());
   if (!scalar.isF32() && !scalar.isF64() && !scalar.isInteger(32) && !scalar.isInteger(64))
@@ -143,16 +144,19 @@ static std::optional<arith::AtomicRMWKind> kindOf(scf::ForOp loop, unsigned inde
   return std::nullopt;
 }
 
-/// Nothing but reads.
-static bool isRead(Operation *op) {
-  return isa<ReadOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
-         (!op->getNumRegions() && isMemoryEffectFree(op));
+static bool onlyReads(Operation *op) {
+  return !holds(op, [](Operation *one) {
+    return !isa<ReadOp, scf::ForOp, scf::IfOp, scf::YieldOp>(one) &&
+           (one->getNumRegions() || !isMemoryEffectFree(one));
+  });
 }
 
-static bool onlyReads(Operation *op) {
-  return !op->walk([](Operation *one) {
-              return isRead(one) ? WalkResult::advance() : WalkResult::interrupt();
-            }).wasInterrupted();
+/// What leaves the iterations early, or claims slots, of which there may be fewer than invocations of a share.
+static bool mayLeave(Operation *op) {
+  return holds(op, [](Operation *one) {
+    return isa<TreeCallOp, CallOp, ReturnStatusOp, CallOpInterface>(one) ||
+           one->hasTrait<MayStop>();
+  });
 }
 
 namespace {
@@ -173,25 +177,13 @@ public:
 private:
   Block &body() { return range.getBody().front(); }
 
-  /// What leaves the iterations early, or claims slots, of which there may be fewer than invocations of a share.
-  static bool mayLeave(Operation *op) {
-    return op
-        ->walk([](Operation *one) {
-          bool leaves = isa<TreeCallOp, CallOp, ReturnStatusOp, CallOpInterface>(one) ||
-                        one->hasTrait<MayStop>();
-          return leaves ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
-  }
-
   /// Loops to share, and nothing else that takes long or changes memory before the last one.
   bool find() {
     if (range->hasAttr(mark::cells) || mayLeave(range))
       return false;
     for (Operation &op : body().without_terminator()) {
       auto loop = dyn_cast<scf::ForOp>(op);
-      bool holdsLoop =
-          op.walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+      bool holdsLoop = holds(&op, [](Operation *one) { return isa<LoopLikeOpInterface>(one); });
       if (loop ? !isShared(loop) : holdsLoop || (op.getNumRegions() && !isa<scf::IfOp>(op)))
         return false;
       if (loop)
@@ -220,15 +212,6 @@ private:
     return true;
   }
 
-  /// How many turns; none: only the launch knows.
-  static std::optional<int64_t> turnsOf(scf::ForOp loop) {
-    auto from = getConstantIntValue(loop.getLowerBound());
-    auto to = getConstantIntValue(loop.getUpperBound()), by = getConstantIntValue(loop.getStep());
-    if (!from || !to || !by || *by <= 0)
-      return std::nullopt;
-    return std::max<int64_t>(0, (*to - *from + *by - 1) / *by);
-  }
-
   std::optional<int64_t> iterations() {
     int64_t count = 1;
     for (auto [low, high] : llvm::zip(range.getLower(), range.getUpper())) {
@@ -244,11 +227,11 @@ private:
     bool isOfRows = false;
     int64_t most = 32;
     for (scf::ForOp loop : loops) {
-      std::optional<int64_t> count = turnsOf(loop);
-      if (count && *count < leastTurns)
+      std::optional<APInt> count = loop.getStaticTripCount(); // none: only the launch knows
+      uint64_t known = count ? count->getLimitedValue() : 0;
+      if (count && known < leastTurns)
         return 1;
-      most = std::min(most, count ? int64_t(llvm::bit_floor(uint64_t(*count / turnsEach)))
-                                  : unknownShare);
+      most = std::min(most, count ? int64_t(llvm::bit_floor(known / turnsEach)) : unknownShare);
       Growths turns(loop.getInductionVar(), range), iterationsOf(variable, range);
       auto result = loop.walk([&](ReadOp read) {
         Growth turn = turns.of(read.getOffset()), iteration = iterationsOf.of(read.getOffset());
@@ -278,23 +261,12 @@ private:
     upper.push_back(index(share));
     auto made = RangeOp::create(builder, loc, lower, upper);
     made->setDiscardableAttrs(range->getDiscardableAttrDictionary());
-    Block &to = made.getBody().front();
-    Value own = to.getArguments().back();
-    for (auto [old, now] : llvm::zip(body().getArguments(), to.getArguments()))
-      old.replaceAllUsesWith(now);
-    Operation *end = to.empty() ? nullptr : to.getTerminator();
-    SmallVector<Operation *> ops;
-    for (Operation &op : body().without_terminator())
-      ops.push_back(&op);
-    builder.setInsertionPointToStart(&to);
-    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, own, index(0));
-    for (Operation *op : ops)
-      end ? op->moveBefore(end) : op->moveBefore(&to, to.end());
-    if (!end) {
-      builder.setInsertionPointToEnd(&to);
-      YieldOp::create(builder, loc);
-    }
+    made.getBody().takeBody(range.getBody());
     range.erase();
+    Block &body = made.getBody().front();
+    Value own = body.addArgument(builder.getIndexType(), loc);
+    builder.setInsertionPointToStart(&body);
+    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, own, index(0));
     Operation *last = nullptr;
     for (scf::ForOp loop : loops)
       last = shareOut(loop, own, isFirst, share);

@@ -8,6 +8,7 @@
 #include "metate/Dialect/Metate.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Order.h"
+#include "metate/Target/Grid/Holds.h"
 #include "metate/Target/Grid/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,6 +26,7 @@ namespace metate {
 
 using namespace mlir;
 using namespace metate;
+using grid::holds;
 
 /// The turns of a loop whose bounds are constants; 0: they are not.
 static int64_t turnsOf(scf::ForOp loop) {
@@ -45,14 +47,6 @@ static ReadOp linkOf(Operation *op) {
     if (auto read = dyn_cast<ReadOp>(user); read && read.getBlock() == call.getBlock())
       return read;
   return {};
-}
-
-/// Is it so of the operation or of one that it holds?
-static bool holds(Operation *op, llvm::function_ref<bool(Operation *)> is) {
-  return op
-      ->walk(
-          [&](Operation *one) { return is(one) ? WalkResult::interrupt() : WalkResult::advance(); })
-      .wasInterrupted();
 }
 
 static bool isFind(Operation *op) {
