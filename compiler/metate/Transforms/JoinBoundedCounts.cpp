@@ -33,22 +33,23 @@ struct BoundedStep {
 };
 
 /// A selection, or a conditional that computes nothing but this.
-struct Choice {
+struct CountChoice {
   Value condition, yes, no;
   Operation *user; ///< of `no`
 };
 } // namespace
 
-static std::optional<Choice> choiceOf(Value result) {
+static std::optional<CountChoice> choiceOf(Value result) {
   if (auto select = result.getDefiningOp<arith::SelectOp>())
-    return Choice{select.getCondition(), select.getTrueValue(), select.getFalseValue(), select};
+    return CountChoice{select.getCondition(), select.getTrueValue(), select.getFalseValue(),
+                       select};
   auto branch = result.getDefiningOp<scf::IfOp>();
   if (!branch || branch.getNumResults() != 1 || !llvm::hasSingleElement(*branch.elseBlock()) ||
       !llvm::all_of(*branch.thenBlock(),
                     [](Operation &op) { return isPure(&op) || isa<scf::YieldOp>(op); }))
     return std::nullopt;
-  return Choice{branch.getCondition(), branch.thenYield().getOperand(0),
-                branch.elseYield().getOperand(0), branch.elseYield()};
+  return CountChoice{branch.getCondition(), branch.thenYield().getOperand(0),
+                     branch.elseYield().getOperand(0), branch.elseYield()};
 }
 
 /// base < bound.
@@ -68,7 +69,7 @@ static std::optional<int64_t> boundOf(Value value, Value base) {
 static std::optional<std::pair<Value, Value>> bothOf(Value condition) {
   if (auto both = condition.getDefiningOp<arith::AndIOp>())
     return std::pair(both.getLhs(), both.getRhs());
-  std::optional<Choice> choice = choiceOf(condition);
+  std::optional<CountChoice> choice = choiceOf(condition);
   if (!choice || getConstantIntValue(choice->no) != 0)
     return std::nullopt;
   return std::pair(choice->condition, choice->yes);
@@ -92,7 +93,7 @@ static arith::AddIOp cappedOf(Value value, int64_t &bound) {
 }
 
 /// `condition and base < bound` in either order, or one inside of the other: then one more.
-static bool findCondition(const Choice &choice, BoundedStep &step) {
+static bool findCondition(const CountChoice &choice, BoundedStep &step) {
   if (arith::AddIOp add = oneMore(choice.yes, step.base)) {
     auto both = bothOf(choice.condition);
     if (!both)
@@ -118,7 +119,7 @@ static bool findCondition(const Choice &choice, BoundedStep &step) {
     step.ops.push_back(choice.yes.getDefiningOp());
     return true;
   }
-  std::optional<Choice> inner = choiceOf(choice.yes);
+  std::optional<CountChoice> inner = choiceOf(choice.yes);
   arith::AddIOp add =
       inner && inner->no == step.base ? oneMore(inner->yes, step.base) : arith::AddIOp();
   std::optional<int64_t> bound = add ? boundOf(inner->condition, step.base) : std::nullopt;
@@ -148,7 +149,7 @@ static std::optional<BoundedStep> stepOf(Value result) {
     step.added = b;
     step.isExtreme = true;
     step.users.push_back(add);
-  } else if (std::optional<Choice> choice = choiceOf(result)) {
+  } else if (std::optional<CountChoice> choice = choiceOf(result)) {
     step.base = choice->no;
     step.users.push_back(choice->user);
     // What is asked for where something else holds may not be there otherwise.
