@@ -1,5 +1,5 @@
-"""Counts that stop at a bound, in the ways in which users write them, of packed and of plain numbers: what NumPy says, also where a
-number is beyond the bound at first."""
+"""Counts that stop at a bound, in the ways in which users write them, of packed and of plain numbers: what NumPy says,
+also where a number is beyond the bound at first."""
 
 import numpy as np
 import pytest
