@@ -140,7 +140,7 @@ SUITE = (
         environment=(("METATE_TEST_INTERP", "import"),),
     ),
     # A part of them, always the same, and all of the tests of devices.
-    Step("pytest-simt", pytest(*SHARE_ON_SIMT, "tests/e2e"), ("build-dev",), True, 300, 2, ON_SIMT),
+    Step("pytest-simt", pytest(*SHARE_ON_SIMT, "tests/e2e"), ("build-dev",), True, 240, 2, ON_SIMT),
     Step(
         "pytest-vulkan",
         pytest(*(f"tests/e2e/test_devices{part}.py" for part in DEVICE_TESTS), "tests/e2e/test_graph.py"),
@@ -172,7 +172,7 @@ SUITE = (
         (PYTHON, "tests/mutants/run.py", "--seed", "7", "--junit", "{junit}"),
         *(("build-mutants",), True, 60, 2),
     ),
-    Step("build-runtime-only", ("scripts/build", "runtime-only"), budget=60, cores=2),
+    Step("build-runtime-only", ("scripts/build", "runtime-only"), budget=50, cores=2),
 )
 LONG = (
     Step(

@@ -87,6 +87,12 @@ def test_a_budget_is_marked_and_fails_by_far(cpu, failed, note):
     assert result.failed == failed and note in result.note and bool(result.note) == bool(note)
 
 
+def test_a_failed_comparison_is_told_as_everywhere():
+    """With CI set, pytest compares long lists line by line: minutes, also for what an xfail expects."""
+    environment = run_tests.environment_of_steps({"CI": "true", "BUILD_NUMBER": "7", "PATH": "/bin"})
+    assert environment == {"PATH": "/bin", "METATE_OFFLINE_CACHE": "0"}
+
+
 def test_the_suite_has_a_budget_and_each_step_a_name():
     names = [step.name for step in steps.STEPS]
     assert len(set(names)) == len(names)
