@@ -40,7 +40,7 @@ constexpr size_t mostKnown = 64;
 
 /// A number in an array, or in cells that are all active.
 struct NumberPlace {
-  Target target;
+  AccessTarget target;
   ValueRange coordinates;
   Type type;
 
@@ -129,7 +129,7 @@ bool isBetween(Operation *read, ArrayRef<KnownNumber> known) {
   return true;
 }
 
-void forget(KnownNumbers &known, Target target) {
+void forget(KnownNumbers &known, AccessTarget target) {
   if (!isMutant(Mutant::BlendedStale))
     llvm::erase_if(known, [&](KnownNumber &one) { return one.place.target == target; });
 }
@@ -371,7 +371,7 @@ private:
     return isKnown && isContiguousIn(coordinatesByStride(store), variable()) && isOwn(place.target);
   }
 
-  bool isOwn(Target target) {
+  bool isOwn(AccessTarget target) {
     Operation *parallel = loop;
     while (!isa<RangeOp, SerialOp, CellsOp, KernelOp>(parallel))
       parallel = parallel->getParentOp();

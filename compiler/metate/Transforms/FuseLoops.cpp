@@ -30,7 +30,7 @@ constexpr size_t mostTargets = 8;
 constexpr size_t mostFused = 128;
 
 struct FusedAccess {
-  Target target;
+  AccessTarget target;
   ValueRange place;
   bool writes;
 };
@@ -116,7 +116,7 @@ private:
     Accesses accesses = accessesOf(first), otherAccesses = accessesOf(second);
     if (!accesses || !otherAccesses)
       return false;
-    llvm::SmallDenseSet<Target> own, common, all;
+    llvm::SmallDenseSet<AccessTarget> own, common, all;
     for (const FusedAccess &access : *accesses)
       own.insert(access.target);
     all = own;
@@ -127,14 +127,15 @@ private:
     }
     if (common.empty() || all.size() > mostTargets)
       return false;
-    return isMutant(Mutant::LoopsFusedAcrossTurns) || llvm::all_of(common, [&](Target target) {
+    return isMutant(Mutant::LoopsFusedAcrossTurns) ||
+           llvm::all_of(common, [&](AccessTarget target) {
              return areOwn(first, second, *accesses, *otherAccesses, target);
            });
   }
 
   /// Each iteration touches the target at places that no other one touches, in either loop; or nobody writes it.
   static bool areOwn(Operation *first, Operation *second, ArrayRef<FusedAccess> accesses,
-                     ArrayRef<FusedAccess> otherAccesses, Target target) {
+                     ArrayRef<FusedAccess> otherAccesses, AccessTarget target) {
     bool isWritten = false;
     // Places of one loop have to name the variables of one: those of the other one are looked at as if they were.
     SmallVector<ValueRange> places, otherPlaces;
@@ -198,7 +199,7 @@ private:
   /// What was stored or loaded before is not loaded again.
   static void forward(Block &body) {
     struct Known {
-      Target target;
+      AccessTarget target;
       SmallVector<Value> place; ///< with components
       Value value;
     };

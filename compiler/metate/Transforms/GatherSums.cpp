@@ -51,7 +51,7 @@ struct ShiftedVariable {
 
 /// What an operation reads or writes.
 struct SumAccess {
-  Target target;
+  AccessTarget target;
   ValueRange coordinates, components;
 
   static std::optional<SumAccess> of(Operation *op) {
@@ -204,7 +204,7 @@ private:
     SmallVector<bool> isNamed(rank);
     std::string key;
     llvm::raw_string_ostream text(key);
-    Target target = SumAccess::of(addition.op)->target;
+    AccessTarget target = SumAccess::of(addition.op)->target;
     text << numberOf(target.first) << target.second;
     for (Value coordinate : addition.coordinates) {
       std::optional<ShiftedVariable> found = ShiftedVariable::of(coordinate, loop);

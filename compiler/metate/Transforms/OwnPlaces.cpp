@@ -252,20 +252,20 @@ bool metate::areOwnPlaces(ArrayRef<scf::ForOp> nest, ArrayRef<ValueRange> places
   return areOwn(Loop(nest), places);
 }
 
-std::optional<std::pair<Target, OperandRange>> metate::writeOf(Operation *op) {
+std::optional<std::pair<AccessTarget, OperandRange>> metate::writeOf(Operation *op) {
   if (auto cell = CellAccess::of(op))
     return writesMember(op)
-               ? std::optional(std::pair(Target(cell->tree, cell->path), cell->coordinates))
+               ? std::optional(std::pair(AccessTarget(cell->tree, cell->path), cell->coordinates))
                : std::nullopt;
   if (auto store = dyn_cast<memref::StoreOp>(op))
-    return std::pair(Target(store.getMemRef(), ""), store.getIndices());
+    return std::pair(AccessTarget(store.getMemRef(), ""), store.getIndices());
   if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
-    return std::pair(Target(rmw.getMemref(), ""), rmw.getIndices());
+    return std::pair(AccessTarget(rmw.getMemref(), ""), rmw.getIndices());
   return std::nullopt;
 }
 
 LoopWrites::LoopWrites(Operation *loop, bool mayAlias) {
-  llvm::MapVector<Target, SmallVector<ValueRange>> writes;
+  llvm::MapVector<AccessTarget, SmallVector<ValueRange>> writes;
   walkWithCalls(loop, [&](Operation *op) {
     if (auto write = writeOf(op))
       writes[write->first].push_back(write->second);

@@ -8,10 +8,10 @@
 namespace metate {
 
 /// A tree's member or an array.
-using Target = std::pair<mlir::Value, llvm::StringRef>;
+using AccessTarget = std::pair<mlir::Value, llvm::StringRef>;
 
 /// Where an operation writes: the member or array and its coordinates; nullopt if it writes nothing.
-std::optional<std::pair<Target, mlir::OperandRange>> writeOf(mlir::Operation *op);
+std::optional<std::pair<AccessTarget, mlir::OperandRange>> writeOf(mlir::Operation *op);
 
 /// No two iterations of the parallel loop name one place: `places` are the coordinates, of one target, of all accesses in the
 /// loop that count.
@@ -29,10 +29,10 @@ public:
   /// An iteration may write, through another argument, where a second one does.
   bool mayMeet() const { return meets; }
   /// No two iterations write one place of the target.
-  bool areOwn(Target target) const { return !meets && !shared.contains(target); }
+  bool areOwn(AccessTarget target) const { return !meets && !shared.contains(target); }
 
 private:
-  llvm::DenseSet<Target> shared;
+  llvm::DenseSet<AccessTarget> shared;
   bool meets;
 };
 

@@ -162,7 +162,7 @@ private:
 /// The accesses of one member or array in a parallel loop.
 class Row {
 public:
-  Row(RangeOp range, Target target) : range(range), target(target) {}
+  Row(RangeOp range, AccessTarget target) : range(range), target(target) {}
 
   void add(Operation *access) { accesses.push_back(access); }
 
@@ -501,7 +501,7 @@ private:
   }
 
   RangeOp range;
-  Target target;
+  AccessTarget target;
   SmallVector<Operation *> accesses;
   Block *block = nullptr; ///< in which the row is copied
   scf::ForOp repeated;    ///< around which it is, if not around all of the block
@@ -525,9 +525,9 @@ struct OwnRows : metate::impl::OwnRowsBase<OwnRows> {
 
 private:
   void visit(RangeOp range) {
-    llvm::MapVector<Target, Row> rows;
-    llvm::DenseSet<Target> mixed;  // members with other accesses
-    llvm::DenseSet<Value> touched; // trees that are touched as a whole
+    llvm::MapVector<AccessTarget, Row> rows;
+    llvm::DenseSet<AccessTarget> mixed; // members with other accesses
+    llvm::DenseSet<Value> touched;      // trees that are touched as a whole
     bool isKnown = !range
                         ->walk([&](Operation *op) {
                           if (mayStop(op)) // what was stored until then must be there
@@ -560,8 +560,8 @@ private:
     }
   }
 
-  static void add(Operation *op, RangeOp range, llvm::MapVector<Target, Row> &rows,
-                  llvm::DenseSet<Target> &mixed, llvm::DenseSet<Value> &touched) {
+  static void add(Operation *op, RangeOp range, llvm::MapVector<AccessTarget, Row> &rows,
+                  llvm::DenseSet<AccessTarget> &mixed, llvm::DenseSet<Value> &touched) {
     std::optional<PlaceAccess> access = PlaceAccess::of(op);
     auto cell = dyn_cast<CellOpInterface>(op);
     if (!access || (cell && cell.changesActivity())) {

@@ -16,7 +16,7 @@ namespace metate {
 /// An access of one place.
 struct PlaceAccess {
   mlir::Operation *op;
-  Target target;
+  AccessTarget target;
   llvm::SmallVector<mlir::Value> coordinates, components;
   mlir::Type type; ///< of the value
 

@@ -94,7 +94,7 @@ SmallVector<ScatterTarget> metate::scatterTargets(RangeOp range, bool tell) {
   range.walk([&](Operation *op) {
     if (!isAtomic(op) || op->hasAttr(mark::reduction))
       return;
-    Target place = writeOf(op)->first;
+    AccessTarget place = writeOf(op)->first;
     for (ScatterTarget &known : targets)
       if (known.place == place)
         return known.atomics.push_back(op);

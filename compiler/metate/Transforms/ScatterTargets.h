@@ -15,7 +15,7 @@ namespace metate {
 
 /// A member or an array that all its accesses in a loop combine with something, by one kind, and never look at.
 struct ScatterTarget {
-  Target place;
+  AccessTarget place;
   mlir::arith::AtomicRMWKind kind;
   mlir::Type scalar;                  ///< of a number of its own
   mlir::IntegerType stored;           ///< what its atomics take, where it shares a word: less bits

@@ -173,7 +173,7 @@ private:
 
   /// Nothing else in the loop names the target, but other such atomics. An old value shows what the iteration itself has added before.
   bool isAlone(Operation *atomic) const {
-    Target target = writeOf(atomic)->first;
+    AccessTarget target = writeOf(atomic)->first;
     return !walkWithCalls(loop, [&](Operation *op) {
               bool isOther = !isa<AtomicOp, memref::AtomicRMWOp>(op) || op->getParentOp() != loop ||
                              !op->use_empty() || !startOf(op);

@@ -34,7 +34,7 @@ Value metate::placesOf(Operation *site) {
 }
 
 /// The tree or array that a site names.
-static Target targetOf(Operation *site) {
+static AccessTarget targetOf(Operation *site) {
   if (auto append = dyn_cast<AppendOp>(site))
     return {append.getTree(), append.getPath()};
   return writeOf(site)->first;
@@ -54,7 +54,7 @@ static bool takesPlace(Operation *op) {
 
 /// The extents of the lists' coordinates; none where they are not known, or cells are not there before.
 static SmallVector<int64_t> extentsOf(Operation *site) {
-  Target target = targetOf(site);
+  AccessTarget target = targetOf(site);
   if (auto array = dyn_cast<MemRefType>(target.first.getType())) {
     bool isKnown = isa<BlockArgument>(target.first) && array.hasStaticShape();
     return isKnown ? SmallVector<int64_t>(array.getShape()) : SmallVector<int64_t>();
@@ -104,7 +104,7 @@ SmallVector<TakenPlaces> metate::takenPlaces(RangeOp range) {
   range.walk([&](Operation *op) {
     if (!takesPlace(op) || op->hasAttr(mark::reduction) || isPacked(op))
       return;
-    Target place = targetOf(op);
+    AccessTarget place = targetOf(op);
     for (TakenPlaces &known : targets)
       if (known.place == place)
         return known.sites.push_back(op);

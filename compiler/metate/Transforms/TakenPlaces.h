@@ -14,7 +14,7 @@ namespace metate {
 
 /// Lists of a dynamic level, or counters: one for each tuple of coordinates.
 struct TakenPlaces {
-  Target place;                               ///< the tree or array, and the path
+  AccessTarget place;                         ///< the tree or array, and the path
   llvm::SmallVector<mlir::Operation *> sites; ///< of one kind: appends or atomic additions
   llvm::SmallVector<int64_t> extents;         ///< of the coordinates
 

@@ -136,7 +136,7 @@ private:
 
   /// Whether a turn may read what another one writes: at another place than the own element.
   static bool readsWhatItWrites(const ElementLoop &loop) {
-    SmallVector<std::pair<Target, OperandRange>> writes;
+    SmallVector<std::pair<AccessTarget, OperandRange>> writes;
     loop.op->walk([&](Operation *op) {
       if (auto write = writeOf(op))
         writes.push_back(*write);
@@ -147,8 +147,8 @@ private:
           auto array = dyn_cast<memref::LoadOp>(op);
           if (!cell && !array)
             return WalkResult::advance();
-          Target read =
-              cell ? Target(cell.getTree(), cell.getPath()) : Target(array.getMemRef(), "");
+          AccessTarget read = cell ? AccessTarget(cell.getTree(), cell.getPath())
+                                   : AccessTarget(array.getMemRef(), "");
           OperandRange at = cell ? cell.getCoordinates() : array.getIndices();
           // Each turn has a place of its own only where the variable tells places apart.
           bool isOwn = llvm::any_of(at, [&](Value coordinate) {

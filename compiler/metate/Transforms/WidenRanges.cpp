@@ -227,10 +227,10 @@ private:
     return owner == loop || !loop->isAncestor(owner);
   }
 
-  using Places = llvm::MapVector<Target, SmallVector<ValueRange>>;
+  using Places = llvm::MapVector<AccessTarget, SmallVector<ValueRange>>;
 
   /// What the operation reads or writes; false: it has other effects.
-  static bool note(Operation *op, Places &places, llvm::DenseSet<Target> &written) {
+  static bool note(Operation *op, Places &places, llvm::DenseSet<AccessTarget> &written) {
     if (auto load = dyn_cast<memref::LoadOp>(op)) {
       places[{load.getMemRef(), ""}].push_back(load.getIndices());
       return true;
@@ -252,13 +252,13 @@ private:
   /// No turn of the nest touches what another one writes, and nothing before it reads such.
   bool isIndependent() {
     Places places;
-    llvm::DenseSet<Target> written;
+    llvm::DenseSet<AccessTarget> written;
     bool isKnown = !loop->walk([&](Operation *op) {
                           return op == loop || note(op, places, written) ? WalkResult::advance()
                                                                          : WalkResult::interrupt();
                         })
                         .wasInterrupted();
-    return isKnown && !written.empty() && llvm::all_of(written, [&](Target target) {
+    return isKnown && !written.empty() && llvm::all_of(written, [&](AccessTarget target) {
              return areOwnPlaces(ArrayRef(nest), places[target]);
            });
   }
