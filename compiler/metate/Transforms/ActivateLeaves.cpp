@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
-#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"

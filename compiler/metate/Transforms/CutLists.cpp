@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Level/IndexBuilder.h"
-#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"

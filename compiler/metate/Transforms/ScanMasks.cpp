@@ -5,7 +5,6 @@
 // flatten-rows and LLVM make vectors of. Leaves that are full ask for no bits.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"

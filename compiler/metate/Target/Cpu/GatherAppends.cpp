@@ -9,7 +9,6 @@
 // What follows the place alone (the moved operations) must be accesses that the rest of the loop does not meet. Where not, the loop stays.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/CarriedPlaces.h"
 #include "metate/Target/Cpu/GatheredRun.h"

@@ -1,7 +1,6 @@
 //===- HostCalls.cpp - prints through the host's sink -----------*- C++ -*-===//
 #include "metate/Target/Cpu/MapTasks.h"
 
-#include "metate/Mutants/Mutants.h"
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

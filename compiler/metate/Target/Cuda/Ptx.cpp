@@ -1,7 +1,6 @@
 //===- Ptx.cpp - functions of grids as PTX ----------------------*- C++ -*-===//
 #include "metate/Target/Cuda/Ptx.h"
 
-#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cuda/Interleave.h"
 #include "metate/Target/Cuda/Roots.h"
 #include "metate/Target/Grid/Code.h"
