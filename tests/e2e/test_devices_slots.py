@@ -87,3 +87,36 @@ def test_the_cpu_takes_over_what_a_device_collected(device, rng, level, tmp_path
     clear(back)
     fill(back, cells(rng, CAPACITY), 4)
     back.check()
+
+
+# ---- many cells at once
+
+Grid = mt.types.SNodeTreeBuilder().pointer(mt.ijk, 32).bitmasked(mt.ijk, 8).place(a=mt.f32).build()
+
+
+@pytest.mark.parametrize("share", [1, 0.25])
+def test_no_cell_is_lost(device, share):
+    """Invocations that stand side by side claim leaves, some of them one and some another, again and again."""
+    rng = np.random.default_rng(3)
+    blocks = 32**3 if device_tests.ARCH == "cuda" else 600
+    leaves = np.stack(np.unravel_index(np.sort(rng.choice(32**3, blocks, replace=False)), (32, 32, 32)), 1)
+    local = np.stack(np.unravel_index(np.arange(512), (8, 8, 8)), 1)
+    cells = (8 * leaves[:, None] + local).reshape(-1, 3).astype(np.int32)
+    cells = np.ascontiguousarray(cells[rng.random(len(cells)) < share])
+    values = rng.random(len(cells), np.float32) + 1
+
+    @mt.kernel
+    def write(f: Grid, at: mt.types.ndarray(mt.i32, 2), values: mt.types.ndarray(mt.f32, 1)):
+        for k in range(at.shape[0]):
+            f.a[at[k, 0], at[k, 1], at[k, 2]] = values[k]
+
+    @mt.kernel
+    def read(f: Grid, at: mt.types.ndarray(mt.i32, 2), values: mt.types.ndarray(mt.f32, 1)):
+        for k in range(at.shape[0]):
+            values[k] = f.a[at[k, 0], at[k, 1], at[k, 2]]
+
+    for _ in range(3):
+        tree, found = Grid.new(), np.zeros_like(values)
+        write(tree, cells, values)
+        read(tree, cells, found)
+        np.testing.assert_array_equal(found, values)

@@ -329,18 +329,23 @@ METATE_VIEW_INLINE uint32_t metate_view_claim_alone(const metate_view *view, uin
 }
 
 #ifdef __NVPTX__
-/* Invocations of a warp that claim one link at once take one slot: particles that lie together, cells of a leaf. */
+/* Invocations of a warp that claim one link at once take one slot: particles that lie together, cells of a leaf. The others of them read
+ * the link behind the first one, and claim it themselves where it is still 0. */
 static __attribute__((noinline, convergent, unused)) uint32_t
 metate_view_claim(const metate_view *view, uint32_t level, METATE_BLOCK uint32_t *link,
                   const uint32_t *key, int strict) {
-  uint32_t mask = __nvvm_activemask(), slot = 0;
-  uint32_t same = __nvvm_match_any_sync_i64(mask, (int64_t)link);
-  int isFirst = !(same & __nvvm_read_ptx_sreg_lanemask_lt());
-  if (isFirst)
-    slot = metate_view_claim_alone(view, level, link, key, strict);
-  __nvvm_bar_warp_sync(mask);
-  slot = METATE_SHUFFLE(mask, slot, (uint32_t)__builtin_ctz(same));
-  return slot || isFirst ? slot : METATE_ATOMIC_LOAD(link, ACQUIRE);
+  for (;;) {
+    uint32_t mask = __nvvm_activemask(), slot = 0;
+    uint32_t same = __nvvm_match_any_sync_i64(mask, (int64_t)link);
+    int isFirst = !(same & __nvvm_read_ptx_sreg_lanemask_lt());
+    if (isFirst)
+      slot = metate_view_claim_alone(view, level, link, key, strict);
+    __nvvm_bar_warp_sync(mask);
+    if (!isFirst)
+      slot = METATE_ATOMIC_LOAD(link, ACQUIRE);
+    if (slot || isFirst)
+      return slot;
+  }
 }
 #else
 METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t level,
