@@ -32,6 +32,12 @@ struct Pieces {
   int64_t bytes() const { return most * 8 * partials; }
 };
 
+/// What a task's body turned out to be.
+struct BodyForm {
+  bool showsOrder = false; ///< one invocation has to do all iterations of a deterministic kernel
+  bool reduces = false;    ///< invocations have partial results
+};
+
 /// A step of what is done with all slots of a tree before or behind a task, by the protocol's function.
 struct SlotStep {
   llvm::StringRef callee;
@@ -81,10 +87,10 @@ private:
   /// Frees what a launch that failed gave up, and settles the trees that the kernel may have changed. `last`: what stands behind the last
   /// launch, which is done before, if nothing has failed.
   void makeCleanUp(llvm::ArrayRef<mlir::Operation *> last);
-  /// `pieces`: of a deterministic kernel, else null; `showsOrder`: does one invocation have to do all iterations of it?
+  /// `pieces`: of a deterministic kernel, else null; `form`: is told.
   /// `bins`: what the workgroup's memory takes, whose address is the context's last value.
   Part makeBody(const LaunchedTask &task, mlir::LLVM::LLVMStructType context, Pieces *pieces,
-                bool *showsOrder, Bins &bins);
+                BodyForm &form, Bins &bins);
   /// What stands behind it is done where no task before has failed.
   void enterIfGood(Code &code, mlir::Value frame);
 
@@ -138,8 +144,8 @@ void storePartials(mlir::OpBuilder &builder, llvm::ArrayRef<RmwOp> partials, mli
 void lowerPrints(mlir::Operation *function, mlir::Value host, std::vector<Print> &prints);
 
 /// Atomics marked `metate.reduction` in the loop of an invocation accumulate in a value, which is combined with those of other invocations
-/// behind it. Gives those whose results are rounded and that are not combined yet, where `keepsRounded`.
-llvm::SmallVector<RmwOp> gatherReductions(mlir::scf::ForOp loop, bool keepsRounded);
+/// behind it, and `reduces` is set. Gives those whose results are rounded and that are not combined yet, where `keepsRounded`.
+llvm::SmallVector<RmwOp> gatherReductions(mlir::scf::ForOp loop, bool keepsRounded, bool &reduces);
 
 } // namespace metate::grid
 

@@ -64,7 +64,7 @@ public:
   Reductions(scf::ForOp loop, bool keepsRounded)
       : loop(loop), keepsRounded(keepsRounded), before(loop), builder(loop) {}
 
-  SmallVector<RmwOp> run() {
+  SmallVector<RmwOp> run(bool &reduces) {
     SmallVector<RmwOp> work;
     loop.walk([&](RmwOp rmw) {
       if (rmw->hasAttr(mark::reduction) && rmw.getOld().use_empty())
@@ -72,6 +72,7 @@ public:
     });
     for (RmwOp rmw : work)
       gather(rmw);
+    reduces = !partials.empty();
     return kept;
   }
 
@@ -163,8 +164,8 @@ private:
 };
 } // namespace
 
-SmallVector<RmwOp> grid::gatherReductions(scf::ForOp loop, bool keepsRounded) {
-  return Reductions(loop, keepsRounded).run();
+SmallVector<RmwOp> grid::gatherReductions(scf::ForOp loop, bool keepsRounded, bool &reduces) {
+  return Reductions(loop, keepsRounded).run(reduces);
 }
 
 void grid::storePartials(OpBuilder &builder, ArrayRef<RmwOp> partials, Value frame,

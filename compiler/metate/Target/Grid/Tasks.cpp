@@ -31,6 +31,9 @@ static SmallVector<Value> variablesOf(RangeOp range, OpBuilder &builder, Value i
   return variables;
 }
 
+/// Each warp's partial result is an atomic operation at one place: more invocations than a large GPU runs at once only add to these.
+static constexpr uint32_t mostReducing = 1 << 18;
+
 /// Of the task's context: what stands before what it captured.
 enum : int32_t { hostField, strideField, firstCaptured };
 
@@ -47,7 +50,7 @@ static Value loadField(Code &code, LLVM::LLVMStructType context, Value at, size_
 /// (context, begin, end, invocation): iterations from `begin` on, each `stride` behind the last one. The context is as on a CPU, the
 /// host first, then what the task captured; between them the stride. Of a deterministic kernel the frame's address is behind them.
 LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStructType context,
-                                         Pieces *pieces, bool *showsOrder, Bins &bins) {
+                                         Pieces *pieces, BodyForm &form, Bins &bins) {
   func::FuncOp function = task.function;
   RangeOp range = task.range;
   Location loc = range.getLoc();
@@ -83,10 +86,10 @@ LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStr
     Code at(before, loc);
     bins.takeAtomics(loadField(at, context, body.getArgument(0), context.getBody().size() - 1));
   }
-  SmallVector<RmwOp> partials = gatherReductions(loop, /*keepsRounded=*/pieces != nullptr);
+  SmallVector<RmwOp> partials = gatherReductions(loop, /*keepsRounded=*/pieces, form.reduces);
   if (pieces) {
-    *showsOrder = target::showsOrder(loop);
-    if (!*showsOrder && !partials.empty()) {
+    form.showsOrder = target::showsOrder(loop);
+    if (!form.showsOrder && !partials.empty()) {
       pieces->partials = unsigned(partials.size());
       pieces->place = int64_t(llvm::alignTo(made.frameBytes, 64));
       made.frameBytes = uint32_t(pieces->place + pieces->bytes());
@@ -150,7 +153,7 @@ void KernelMapping::makeTask(LaunchOp launch) {
   told.iterations = iterationsOf(task, bounds);
   told.sharedBytes = uint32_t(bins.bytes());
   Pieces pieces;
-  bool isInOrder = false;
+  BodyForm form;
   Part body;
   // `memory`: of the workgroup's bins; null: it has none.
   auto work = [&](Code &code, Part function, Value memory) {
@@ -171,7 +174,7 @@ void KernelMapping::makeTask(LaunchOp launch) {
       all = code.constant(1, 64);
     if (isMutant(Mutant::GridLastLost))
       count = LLVM::SubOp::create(builder, loc, count, code.constant(1, 64));
-    body = makeBody(task, record, isDeterministic ? &pieces : nullptr, &isInOrder, bins);
+    body = makeBody(task, record, isDeterministic ? &pieces : nullptr, form, bins);
     if (!pieces.partials) {
       setStride(code, room, all);
       callPart(code, body, {room, own, count, worker}, frame);
@@ -194,9 +197,11 @@ void KernelMapping::makeTask(LaunchOp launch) {
       work(code, function, memory);
     });
   });
-  if (isInOrder) {
+  if (form.showsOrder) {
     made.tasks.back().group = 1;
     made.tasks.back().iterations.clear();
+  } else if (form.reduces) {
+    made.tasks.back().mostInvocations = mostReducing;
   }
   if (!pieces.partials)
     return;

@@ -10,6 +10,7 @@
 // RUN: metate-opt %t/settle.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/settle.mlir
 // RUN: metate-opt %t/fails.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/fails.mlir
 // RUN: metate-opt %t/pieces.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/pieces.mlir
+// RUN: metate-opt %t/reduces.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/reduces.mlir
 // RUN: not metate-opt %t/worker.mlir --metate-outline-tasks --metate-map-grid 2>&1 | FileCheck %t/worker.mlir
 // RUN: metate-opt %t/graph.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/graph.mlir
 // RUN: not metate-opt %t/recursion.mlir --metate-outline-tasks --metate-map-grid 2>&1 | FileCheck %t/recursion.mlir
@@ -244,6 +245,23 @@ metate.kernel @sum(%x: !metate.block, %n: index) attributes {metate.deterministi
   metate.range (%i) = (%c0) to (%n) {
     %v = metate.read %x[%i] scope 0 : f32
     %o = metate.rmw addf %v, %x[%i] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+//--- reduces.mlir
+// Invocations that add up what they have at one place are no more than a large GPU runs at once.
+// CHECK: {entry = "reduces"
+// CHECK-SAME: most = 262144 : i64, name = "reduces_0"
+// CHECK-LABEL: llvm.func internal @reduces_1_part(
+// CHECK: scf.for
+// CHECK: llvm.call @metate_grid_reduce_add_f32
+metate.kernel @reduces(%x: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %v = metate.read %x[%i] scope 0 : f32
+    %o = metate.rmw addf %v, %x[%c0] scope 0 {metate.reduction} : f32
     metate.yield
   }
   metate.return
