@@ -359,8 +359,8 @@ private:
       op->moveBefore(branch.thenBlock()->getTerminator());
   }
 
-  /// Invocations that fill half of a large GPU.
-  static constexpr uint64_t enough = 1 << 17;
+  /// Invocations that fill a large GPU twice.
+  static constexpr uint64_t enough = 1 << 19;
 
   RangeOp range;
   OpBuilder builder;
