@@ -10,25 +10,27 @@ import metate as ti
 quant = ti.types.quant
 N = 32
 
+root = ti.FieldsBuilder()  # what other modules place below ti.root is none of this one's
 x = ti.Vector.field(2, dtype=quant.fixed(16, max_value=2.0))
 v = ti.Vector.field(2, dtype=quant.float(6, 13))
 where, speed = ti.BitpackedFields(max_num_bits=32), ti.BitpackedFields(max_num_bits=32)
 where.place(x)
 speed.place(v, shared_exponent=True)
-particles = ti.root.dense(ti.i, N)
+particles = root.dense(ti.i, N)
 particles.place(where)
 particles.place(speed)
 own = ti.field(quant.int(5), shape=N)
 cell = ti.types.struct(pos=ti.types.vector(2, ti.f32), kind=quant.int(4, False), mass=quant.fixed(12, False, max_value=4))
 cells = cell.field(shape=6)
 bits = ti.field(quant.int(1, False))
-ti.root.pointer(ti.i, 4).quant_array(ti.i, 8, max_num_bits=32).place(bits)
+root.pointer(ti.i, 4).quant_array(ti.i, 8, max_num_bits=32).place(bits)
 far = ti.field(quant.fixed(12, max_value=8.0))
-ti.root.hash(ti.ij).dense(ti.ij, 4).quant_array(ti.j, 8, max_num_bits=32).place(far)
+root.hash(ti.ij).dense(ti.ij, 4).quant_array(ti.j, 8, max_num_bits=32).place(far)
 word = ti.BitpackedFields(max_num_bits=16)
 count, weight = ti.field(quant.int(6, False)), ti.field(quant.float(4, 5))
 word.place(count, weight)
-ti.root.bitmasked(ti.i, 16).place(word)
+root.bitmasked(ti.i, 16).place(word)
+root.finalize()
 
 
 @ti.kernel
