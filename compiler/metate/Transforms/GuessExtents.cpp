@@ -4,6 +4,9 @@
 // side by side is not seen to be. But who loops over 3 x 3 has arrays of 3 x 3 most of the time. So there are two loops: one for such extents, whose
 // turns write out the small dimensions, and the one that is there for others. One of them is empty in each launch.
 //
+// `x[at[q, 0], at[q, 1], at[q, 2]]` names all numbers of a row: an array of points. At a known distance LLVM reads them side by side and shuffles; else
+// it gathers each.
+//
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
@@ -31,19 +34,21 @@ public:
   bool find() {
     if (!llvm::all_of(body.without_terminator(), [](Operation &op) {
           return op.getNumRegions() == 0 &&
-                 (isa<memref::LoadOp, memref::StoreOp, LoadOp, StoreOp>(op) || isPure(&op));
+                 (isa<memref::LoadOp, memref::StoreOp, LoadOp, StoreOp>(op) || isPure(&op) ||
+                  (isa<memref::AtomicRMWOp>(op) && op.hasAttr(mark::reduction)));
         }))
       return false;
     countUnrolled();
-    llvm::MapVector<Value, SmallVector<int64_t>> most;
+    llvm::MapVector<Value, Named> most;
     for (Operation &op : body) {
+      accesses += isa<memref::LoadOp, memref::StoreOp, LoadOp, StoreOp>(op);
       if (auto load = dyn_cast<memref::LoadOp>(op))
         note(most[load.getMemRef()], load.getIndices());
       if (auto store = dyn_cast<memref::StoreOp>(op))
         note(most[store.getMemRef()], store.getIndices());
     }
-    for (auto &[array, ends] : most)
-      guess(array, ends);
+    for (auto &[array, named] : most)
+      guess(array, named);
     return !extents.empty();
   }
 
@@ -67,7 +72,21 @@ public:
   }
 
 private:
+  /// What the body's indices say of an array.
+  struct Named {
+    SmallVector<int64_t> ends; ///< what a dimension's indices end before: 0 is not known
+    uint32_t constants = 0;    ///< that name numbers of the last dimension: a bit each
+    int64_t accesses = 0;
+
+    /// A row of which each number is named: a point, not a border of something longer.
+    bool isPoint() const {
+      return ends.size() == 2 && ends[1] > 1 && constants == (1u << ends[1]) - 1;
+    }
+  };
+
   static constexpr int64_t leastNumbers = 5, mostNumbers = 16;
+  /// Accesses of a turn to one of them of a point, at most: what reads much else (27 neighbours) would be compiled twice for little.
+  static constexpr int64_t mostToOne = 4;
   static constexpr int64_t mostOperations = 600;
   /// Turns of the last dimension that are no vectors of their own: rows of 16 f32 in order take half the time of 16 numbers a turn.
   static constexpr int64_t mostInRow = 8;
@@ -93,10 +112,10 @@ private:
     }
   }
 
-  /// What a dimension's indices end before: 0 is not known.
-  void note(SmallVector<int64_t> &ends, ValueRange indices) {
-    ends.resize(indices.size(), 1);
-    for (auto [end, index] : llvm::zip(ends, indices)) {
+  void note(Named &named, ValueRange indices) {
+    ++named.accesses;
+    named.ends.resize(indices.size(), 1);
+    for (auto [end, index] : llvm::zip(named.ends, indices)) {
       int64_t here = 0;
       auto variable = dyn_cast<BlockArgument>(index);
       if (auto constant = getConstantIntValue(index))
@@ -106,9 +125,13 @@ private:
         here = boundsOf(variable.getArgNumber())->second;
       end = end && here ? std::max(end, here) : 0;
     }
+    auto last = indices.empty() ? std::nullopt : getConstantIntValue(indices.back());
+    if (last && *last >= 0 && *last < mostNumbers)
+      named.constants |= 1u << *last;
   }
 
-  void guess(Value array, ArrayRef<int64_t> ends) {
+  void guess(Value array, const Named &named) {
+    ArrayRef<int64_t> ends = named.ends;
     auto type = cast<MemRefType>(array.getType());
     if (!isa<BlockArgument>(array) || !type.getLayout().isIdentity())
       return;
@@ -120,7 +143,8 @@ private:
       numbers *= ends[d];
       last.insert(last.begin(), ends[d]);
     }
-    if (numbers >= leastNumbers)
+    if (numbers >= leastNumbers ||
+        (numbers > 1 && named.isPoint() && named.accesses * mostToOne >= accesses))
       extents[array] = last;
   }
 
@@ -166,7 +190,8 @@ private:
 
   RangeOp range;
   Block &body;
-  size_t unrolled = 0;                                  ///< of the range's dimensions
+  size_t unrolled = 0; ///< of the range's dimensions
+  int64_t accesses = 0;
   llvm::MapVector<Value, SmallVector<int64_t>> extents; ///< of arrays' last dimensions
 };
 

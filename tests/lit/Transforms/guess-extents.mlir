@@ -48,3 +48,68 @@ metate.kernel @rows(%a: memref<?x?xf32>, %v: memref<?x?x?xf32, strided<[?, ?, ?]
   }
   metate.return
 }
+
+// -----
+
+// All numbers of a row are named, so it is a point; a sum over all turns does not mind being in two loops.
+// CHECK-LABEL: @points(
+// CHECK: metate.range
+// CHECK-COUNT-2: memref.load {{.*}} {metate.extents = array<i64: 2>}
+// CHECK: memref.atomic_rmw
+// CHECK: metate.range
+// CHECK-NOT: metate.extents
+// CHECK: memref.atomic_rmw
+metate.kernel @points(%at: memref<?x?xf32>, %sum: memref<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %at, %c0 : memref<?x?xf32>
+  metate.range (%q) = (%c0) to (%n) {
+    %x = memref.load %at[%q, %c0] : memref<?x?xf32>
+    %y = memref.load %at[%q, %c1] : memref<?x?xf32>
+    %xy = arith.mulf %x, %y : f32
+    %old = memref.atomic_rmw addf %xy, %sum[] {metate.reduction} : (f32, memref<f32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// Numbers that leave gaps are a picture's columns, and where much else is read (here seven numbers for two of a point) nothing is copied.
+// CHECK-LABEL: @others(
+// CHECK-NOT: metate.extents
+metate.kernel @others(%a: memref<?x?xf32>, %at: memref<?x?xindex>, %b: memref<?x?xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %a, %c0 : memref<?x?xf32>
+  metate.range (%q) = (%c0) to (%n) {
+    %value = memref.load %a[%q, %c2] : memref<?x?xf32>
+    memref.store %value, %a[%q, %c0] : memref<?x?xf32>
+    metate.yield
+  }
+  metate.range (%q) = (%c0) to (%n) {
+    %i = memref.load %at[%q, %c0] : memref<?x?xindex>
+    %j = memref.load %at[%q, %c1] : memref<?x?xindex>
+    %i1 = arith.addi %i, %c1 : index
+    %i2 = arith.addi %i, %c2 : index
+    %j1 = arith.addi %j, %c1 : index
+    %j2 = arith.addi %j, %c2 : index
+    %v0 = memref.load %b[%i, %j] : memref<?x?xf32>
+    %v1 = memref.load %b[%i, %j1] : memref<?x?xf32>
+    %v2 = memref.load %b[%i, %j2] : memref<?x?xf32>
+    %v3 = memref.load %b[%i1, %j] : memref<?x?xf32>
+    %v4 = memref.load %b[%i1, %j1] : memref<?x?xf32>
+    %v5 = memref.load %b[%i1, %j2] : memref<?x?xf32>
+    %v6 = memref.load %b[%i2, %j] : memref<?x?xf32>
+    %s1 = arith.addf %v0, %v1 : f32
+    %s2 = arith.addf %s1, %v2 : f32
+    %s3 = arith.addf %s2, %v3 : f32
+    %s4 = arith.addf %s3, %v4 : f32
+    %s5 = arith.addf %s4, %v5 : f32
+    %s6 = arith.addf %s5, %v6 : f32
+    memref.store %s6, %out[%q] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
