@@ -130,6 +130,11 @@ private:
       named.constants |= 1u << *last;
   }
 
+  /// A point for each turn, and not much else. Of two dimensions the inner one has the same point in all turns.
+  bool isOfPoints(const Named &named) {
+    return named.isPoint() && body.getNumArguments() == 1 && named.accesses * mostToOne >= accesses;
+  }
+
   void guess(Value array, const Named &named) {
     ArrayRef<int64_t> ends = named.ends;
     auto type = cast<MemRefType>(array.getType());
@@ -143,8 +148,7 @@ private:
       numbers *= ends[d];
       last.insert(last.begin(), ends[d]);
     }
-    if (numbers >= leastNumbers ||
-        (numbers > 1 && named.isPoint() && named.accesses * mostToOne >= accesses))
+    if (numbers >= leastNumbers || (numbers > 1 && isOfPoints(named)))
       extents[array] = last;
   }
 

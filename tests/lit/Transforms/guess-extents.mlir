@@ -75,7 +75,8 @@ metate.kernel @points(%at: memref<?x?xf32>, %sum: memref<f32>) {
 
 // -----
 
-// Numbers that leave gaps are a picture's columns, and where much else is read (here seven numbers for two of a point) nothing is copied.
+// Numbers that leave gaps are a picture's columns, a point of all turns of an inner dimension is read once, and where much else is read
+// (here seven numbers for two of a point) nothing is copied.
 // CHECK-LABEL: @others(
 // CHECK-NOT: metate.extents
 metate.kernel @others(%a: memref<?x?xf32>, %at: memref<?x?xindex>, %b: memref<?x?xf32>, %out: memref<?xf32>) {
@@ -86,6 +87,13 @@ metate.kernel @others(%a: memref<?x?xf32>, %at: memref<?x?xindex>, %b: memref<?x
   metate.range (%q) = (%c0) to (%n) {
     %value = memref.load %a[%q, %c2] : memref<?x?xf32>
     memref.store %value, %a[%q, %c0] : memref<?x?xf32>
+    metate.yield
+  }
+  metate.range (%q, %k) = (%c0, %c0) to (%n, %n) {
+    %x = memref.load %a[%q, %c0] : memref<?x?xf32>
+    %y = memref.load %a[%q, %c1] : memref<?x?xf32>
+    %xy = arith.mulf %x, %y : f32
+    memref.store %xy, %b[%q, %k] : memref<?x?xf32>
     metate.yield
   }
   metate.range (%q) = (%c0) to (%n) {
