@@ -304,7 +304,7 @@ def NarrowLoops : Metate_Pass<"metate-narrow-loops", "::metate::KernelOp"> {
 }
 
 def GuessExtents : Metate_Pass<"metate-guess-extents", "::metate::KernelOp"> {
-  let summary = "loops over arrays of small matrices have a copy for the extents that their indices tell";
+  let summary = "loops over arrays of small matrices or points have a copy for the extents that their indices tell";
   let description = [{
     Before: `metate.range (%p, %i) = (%c0, %c0) to (%n, %c3) { memref.load %a[%p, %i, %c2] }`; after: `metate.range (%p) = (%c0) to (%known) { ... }` with
     `memref.load %a[%p, %c0, %c2] {metate.extents = array<i64: 3, 3>}` and two more, then the range as it was to `%other`: %known is %n and %other is
