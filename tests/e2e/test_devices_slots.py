@@ -98,7 +98,7 @@ Grid = mt.types.SNodeTreeBuilder().pointer(mt.ijk, 32).bitmasked(mt.ijk, 8).plac
 def test_no_cell_is_lost(device, share):
     """Invocations that stand side by side claim leaves, some of them one and some another, again and again."""
     rng = np.random.default_rng(3)
-    blocks = 32**3 if device_tests.ARCH == "cuda" else 600
+    blocks = 32**3 if device_tests.ARCH == "cuda" else 100  # lavapipe takes 65,535 turns
     leaves = np.stack(np.unravel_index(np.sort(rng.choice(32**3, blocks, replace=False)), (32, 32, 32)), 1)
     local = np.stack(np.unravel_index(np.arange(512), (8, 8, 8)), 1)
     cells = (8 * leaves[:, None] + local).reshape(-1, 3).astype(np.int32)
