@@ -86,7 +86,8 @@ LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStr
     Code at(before, loc);
     bins.takeAtomics(loadField(at, context, body.getArgument(0), context.getBody().size() - 1));
   }
-  SmallVector<RmwOp> partials = gatherReductions(loop, /*keepsRounded=*/pieces, form.reduces);
+  SmallVector<RmwOp> partials =
+      gatherReductions(loop, /*keepsRounded=*/pieces != nullptr, form.reduces);
   if (pieces) {
     form.showsOrder = target::showsOrder(loop);
     if (!form.showsOrder && !partials.empty()) {
