@@ -1,4 +1,4 @@
-// Opens the device, with its driver's library where it is not the CPU's, loads the oneTBB executor if it is there, and carries
+// Opens the device, with its driver's library where it is not the CPU's, loads the executor if it is there, and carries
 // prints to sys.stdout.
 #include "Device.h"
 
@@ -28,7 +28,7 @@ Device::Device(uint32_t threads, bool isProfiled, std::string ofDriver,
                std::shared_ptr<Device> beside)
     : driver(std::move(ofDriver)), machine(beside ? beside->machine : std::make_shared<char>()),
       threadLimit(threads) {
-  loadPool();
+  findPool();
   metate_executor executor{this, &Device::parallelFor, Device::threads(), 0};
   metate_print_sink sink{this, &Device::print};
   metate_device_hooks hooks{sizeof(hooks), 0, nullptr, &executor, &sink};
@@ -45,31 +45,35 @@ Device::Device(uint32_t threads, bool isProfiled, std::string ofDriver,
 Device::~Device() {
   metate_device_close(device);
   if (destroyPool)
-    destroyPool(&pool);
+    destroyPool(&pool); // one that never started is nothing
 }
 
-/// libmetate_tbb stands beside libmetate, or is not there: then kernels run
-/// serially. It is loaded, not linked, so that neither libmetate nor this
-/// extension depends on oneTBB.
-void Device::loadPool() {
-  std::string path = besideLibmetate("libmetate_tbb.so");
+/// libmetate_threads stands beside libmetate, or is not there: then kernels run serially. It is loaded, not linked, as hosts do
+/// without it.
+void Device::findPool() {
+  std::string path = besideLibmetate("libmetate_threads.so");
   if (path.empty())
     return;
   void *library = dlopen(path.c_str(),
                          RTLD_NOW | RTLD_LOCAL); // never closed: it has threads
   if (!library)
     return;
-  auto create = reinterpret_cast<decltype(&metate_tbb_executor_create)>(
-      dlsym(library, "metate_tbb_executor_create"));
-  auto destroy =
-      reinterpret_cast<decltype(destroyPool)>(dlsym(library, "metate_tbb_executor_destroy"));
-  if (!create || !destroy)
+  auto count =
+      reinterpret_cast<decltype(&metate_threads_cores)>(dlsym(library, "metate_threads_cores"));
+  createPool =
+      reinterpret_cast<decltype(createPool)>(dlsym(library, "metate_threads_executor_create"));
+  destroyPool =
+      reinterpret_cast<decltype(destroyPool)>(dlsym(library, "metate_threads_executor_destroy"));
+  if (!count || !createPool || !destroyPool)
     throwNamed("RuntimeError_", path + ": expected the executor of this version of libmetate",
                METATE_E_VERSION);
-  int32_t status = create(0, &pool);
-  if (status != METATE_OK)
-    throwNamed("RuntimeError_", path + ": it could not start its threads", status);
-  destroyPool = destroy;
+  cores = count();
+}
+
+int32_t Device::startPool() {
+  int32_t status = METATE_OK;
+  std::call_once(poolStarted, [&] { status = createPool(cores, &pool); });
+  return pool.parallel_for ? METATE_OK : status == METATE_OK ? METATE_E_OUT_OF_MEMORY : status;
 }
 
 /// Drivers of other machines are libraries beside libmetate, loaded when a device of theirs is opened: so that nothing here depends
@@ -117,9 +121,8 @@ void Device::wait() {
 }
 
 uint32_t Device::threads() const {
-  uint32_t available = pool.parallel_for ? pool.worker_count : 1;
   uint32_t limit = threadLimit.load(std::memory_order_relaxed);
-  return limit && limit < available ? limit : available;
+  return limit && limit < cores ? limit : cores;
 }
 
 metate_device_info Device::describe() const {
@@ -144,6 +147,9 @@ int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t m
     limit = maxWorkers;
   if (Launch::isBrief())
     limit = 1;
+  if (limit > 1)
+    if (int32_t status = device->startPool(); status != METATE_OK)
+      return status;
   return runInChunks(device->pool, count, grain, limit, body, context);
 }
 

@@ -1,8 +1,8 @@
 // A device with the executor and the print sink that Python programs get.
 //
-// The executor is libmetate_tbb where that library stands beside libmetate,
-// else serial; how many threads it may use can change at any time. Prints are
-// gathered while a kernel runs and written to sys.stdout when its launch
+// The executor is libmetate_threads where that library stands beside libmetate,
+// else serial; how many threads it may use can change at any time. Its threads
+// start with the first loop that has work for them. Prints are gathered while a kernel runs and written to sys.stdout when its launch
 // returns: workers never wait for the GIL.
 #ifndef METATE_BINDINGS_RUNTIME_DEVICE_H
 #define METATE_BINDINGS_RUNTIME_DEVICE_H
@@ -15,7 +15,7 @@
 #include <memory>
 #include <mutex>
 
-#include "metate/metate_tbb.h"
+#include "metate/metate_threads.h"
 
 namespace metate::python {
 
@@ -41,8 +41,8 @@ public:
   /// Copies the bytes of one buffer to another one, by all threads. False where they are no such bytes (gaps, other sizes, read
   /// only, overlapping): nothing was done. Leaves no Python error.
   bool copy(PyObject *to, PyObject *from);
-  /// "tbb" or "serial".
-  const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
+  /// "threads" or "serial".
+  const char *executorName() const { return createPool ? "threads" : "serial"; }
   metate_device_info describe() const;
   metate_machine_info inspect() const;
   const std::string &driverName() const { return driver; }
@@ -68,7 +68,8 @@ private:
   static int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t maxWorkers,
                              metate_task_body body, void *context);
   static void print(void *self, const char *text, size_t bytes);
-  void loadPool();
+  void findPool();
+  int32_t startPool();
   int32_t openBy(const metate_device_hooks &hooks);
 
   std::string driver;
@@ -79,8 +80,11 @@ private:
   metate_device *device = nullptr;
   std::atomic<uint32_t> threadLimit{0};
   std::atomic<double> timeout{0};
-  metate_executor pool{}; // parallel_for null: serial
-  decltype(&metate_tbb_executor_destroy) destroyPool = nullptr;
+  uint32_t cores = 1;
+  decltype(&metate_threads_executor_create) createPool = nullptr; // null: serial
+  decltype(&metate_threads_executor_destroy) destroyPool = nullptr;
+  std::once_flag poolStarted;
+  metate_executor pool{}; // parallel_for null: not started, or it could not be
   std::unique_ptr<Profile> timed;
   std::mutex outputMutex;
   std::string output; // guarded by outputMutex

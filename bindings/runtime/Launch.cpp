@@ -191,10 +191,13 @@ struct Task {
 int32_t runInChunks(const metate_executor &pool, int64_t count, int64_t grain, uint32_t workers,
                     metate_task_body body, void *context) {
   grain = std::max<int64_t>(grain, 1);
-  if (count <= grain)
-    return count > 0 ? body(context, 0, count, 0) : METATE_OK;
+  if (count <= 0)
+    return METATE_OK;
   if (!pool.parallel_for)
     workers = 1;
+  if (count / 2 < grain) // too short for interrupts and for waking somebody
+    return workers > 1 ? pool.parallel_for(pool.self, count, grain, workers, body, context)
+                       : body(context, 0, count, 0);
   workers = uint32_t(std::min<int64_t>(workers, count / grain));
   // Eight chunks a worker at least: a slow one does not leave the others waiting for long.
   int64_t most = std::max(grain, workers > 1 ? count / (8 * int64_t(workers)) : count);

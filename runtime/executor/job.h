@@ -9,7 +9,7 @@
 
 namespace metate::executor {
 
-// Chunks for each worker: enough that one slow chunk does not leave the others waiting for long,
+// Chunks for each worker, at most: enough that one slow chunk does not leave the others waiting for long,
 // few enough that a chunk's start (about a microsecond) does not show.
 constexpr int64_t chunksPerWorker = 8;
 
@@ -27,17 +27,17 @@ struct Job {
   void *context;
   std::atomic<int32_t> status{METATE_OK};
 
-  Job(int64_t count, int64_t grain, uint32_t workers, metate_task_body body, void *context)
+  Job(int64_t count, int64_t grain, uint32_t workers, metate_task_body body, void *context,
+      int64_t chunksPerWorker = executor::chunksPerWorker)
       : count(count), step(grain < 1 ? 1 : grain), workers(workers), body(body), context(context) {
-    // At most as many workers as chunks of the least size.
+    // At most as many workers as chunks of the least size, and as many chunks for each of them.
     int64_t chunks = count / step > 0 ? count / step : 1;
     if (chunks < int64_t(workers))
       this->workers = uint32_t(chunks);
-    int64_t even = count / (int64_t(this->workers) * chunksPerWorker);
-    if (this->workers == 1)
-      step = count;
-    else if (even > step)
-      step = even;
+    int64_t each = chunks / int64_t(this->workers),
+            limit = this->workers == 1 ? 1 : chunksPerWorker;
+    chunks = (each < limit ? each : limit) * int64_t(this->workers);
+    step = count / chunks + (count % chunks != 0);
     stretches = this->workers < mostStretches ? this->workers : mostStretches;
     chunks = count / step + (count % step != 0);
     for (uint32_t k = 0; k < stretches; ++k) {

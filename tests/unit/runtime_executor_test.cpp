@@ -6,9 +6,13 @@
 #endif
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
+#include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace metate::test;
 using metate::sized;
@@ -55,7 +59,7 @@ TEST_P(ExecutorTest, everyIterationRunsOnceInChunksOfTheGrain) {
         ASSERT_EQ(METATE_OK,
                   run(count, grain, workers, [&](int64_t begin, int64_t end, uint32_t w) {
                     if (w >= (workers && workers < 4 ? workers : 4) || begin >= end ||
-                        (end - begin < grain && end != count))
+                        (end - begin < grain && end != count && count / 2 >= grain))
                       sound = false;
                     for (int64_t i = begin; i < end; ++i)
                       ++visits[size_t(i)];
@@ -145,6 +149,81 @@ TEST_P(ExecutorTest, workersMeet) {
   EXPECT_EQ(here, 4);
   EXPECT_EQ(threads.size(), 4u);
   EXPECT_TRUE(threads.count(std::this_thread::get_id()));
+}
+
+TEST_P(ExecutorTest, aLoopOfLessThanTwoChunksWakesNobody) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(20)); // all threads sleep
+  int chunks = 0;
+  ASSERT_EQ(METATE_OK, run(1000, 501, 0, [&](int64_t, int64_t, uint32_t worker) {
+              chunks += 1 + int(worker);
+              return METATE_OK;
+            }));
+  EXPECT_EQ(chunks, 1);
+}
+
+TEST_P(ExecutorTest, manyShortLoopsInARowAreSound) {
+  for (int round = 0; round < 20000; ++round) {
+    std::atomic<int64_t> sum{0};
+    ASSERT_EQ(METATE_OK, run(100 + round % 7, 90, 0, [&](int64_t begin, int64_t end, uint32_t) {
+                for (int64_t i = begin; i < end; ++i)
+                  sum += i;
+                return METATE_OK;
+              }));
+    int64_t n = 100 + round % 7;
+    ASSERT_EQ(sum, n * (n - 1) / 2);
+  }
+}
+
+TEST_P(ExecutorTest, aForkedProcessRunsItsLoopsAlone) {
+  auto sumOf = [&] {
+    std::atomic<int64_t> sum{0};
+    int32_t status = run(1000, 1, 0, [&](int64_t begin, int64_t end, uint32_t) {
+      for (int64_t i = begin; i < end; ++i)
+        sum += i;
+      return METATE_OK;
+    });
+    return status == METATE_OK ? sum.load() : -1;
+  };
+  ASSERT_EQ(sumOf(), 499500);
+  if (std::string(GetParam().name) == "tbb")
+    GTEST_SKIP() << "oneTBB's threads are asked for, and a forked process has none";
+  for (int round = 0; round < 3; ++round) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(20); // stuck
+      bool isRight = sumOf() == 499500 && sumOf() == 499500;
+      GetParam().destroy(&executor);
+      _exit(isRight ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    std::this_thread::sleep_for(std::chrono::milliseconds(round));
+    ASSERT_EQ(sumOf(), 499500);
+  }
+}
+
+TEST(ThreadsTest, whoeverIsAwakeTakesPartInShortLoops) {
+  if (metate_threads_cores() < 2)
+    GTEST_SKIP() << "one core: nobody is awake beside the caller";
+  metate_executor executor{};
+  ASSERT_EQ(METATE_OK, metate_threads_executor_create(2, &executor));
+  // Many in a row wake a thread. Not at once where other programs have the cores.
+  std::atomic<int> helped{0};
+  auto body = [](void *context, int64_t, int64_t, uint32_t worker) -> int32_t {
+    if (worker)
+      ++*static_cast<std::atomic<int> *>(context);
+    auto begun = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begun < std::chrono::microseconds(2)) {
+    }
+    return METATE_OK;
+  };
+  auto begun = std::chrono::steady_clock::now();
+  while (!helped && std::chrono::steady_clock::now() - begun < std::chrono::seconds(60))
+    ASSERT_EQ(METATE_OK, executor.parallel_for(executor.self, 1000, 600, 0, body, &helped));
+  EXPECT_GT(helped, 0);
+  metate_threads_executor_destroy(&executor);
 }
 
 TEST_P(ExecutorTest, itCanBeMadeAndDestroyedAnyTime) {

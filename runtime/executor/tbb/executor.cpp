@@ -34,6 +34,8 @@ int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t max_worke
                     metate_task_body body, void *context) {
   if (count <= 0)
     return METATE_OK;
+  if (count / 2 < grain) // less than two chunks
+    return body(context, 0, count, 0);
   auto &executor = *static_cast<Executor *>(self);
   metate::executor::Job job(
       count, grain, metate::executor::workersFor(executor.workers, max_workers), body, context);

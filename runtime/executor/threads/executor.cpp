@@ -1,12 +1,18 @@
-// The executor of std::thread: threads of its own that sleep until there is work. The calling thread
-// always works, and it can finish a job alone, so that calls from inside a task and from any number
-// of threads end whatever the others do. It knows the hook's contract (abi/metate/abi/kernel.h) and
-// nothing of kernels.
+// The executor of std::thread: threads of its own that look for work for a while, then sleep. The
+// calling thread always works, and it can finish a job alone, so that calls from inside a task and
+// from any number of threads end whatever the others do. It knows the hook's contract
+// (abi/metate/abi/kernel.h) and nothing of kernels.
+//
+// To wake a thread costs some 10 us, to be helped by one that is awake about half of one. So a loop
+// of two chunks and more wakes whom it needs; a shorter one is shared with whoever is awake, in pieces
+// of a chunk, and wakes threads only where many such loops follow one another closely.
 #include "metate/metate_threads.h"
 
 #include "executor/job.h"
 
-#include <atomic>
+#include <algorithm>
+#include <bit>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -15,34 +21,73 @@
 #include <thread>
 #include <vector>
 
+#include <unistd.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 namespace {
 
 using metate::executor::Job;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
 
-// How often a thread looks for what it waits for before it sleeps: some 20 us, about what it costs
-// to be woken. Loops follow one another closely in most programs.
-constexpr int looks = 400;
+// A thread looks for the next job that long before it sleeps: loops follow one another closely in
+// most programs.
+constexpr auto looking = 100us;
+// Looks between two readings of the clock: less than a microsecond.
+constexpr int looks = 16;
+// A thread that waits for something short, and has waited that long, was kept from its core by
+// somebody else.
+constexpr auto kept = 200us;
+// For how long short loops are then left to their callers: at first, and at most.
+constexpr auto quietFirst = 32ms, quietMost = 1000ms;
+// So many short loops in a row that began within `looking` of one another wake a thread.
+constexpr uint32_t manyInARow = 16;
+// A piece of a short loop is at least this part of a chunk.
+constexpr int64_t pieces = 16;
 
 void pause() {
 #if defined(__x86_64__)
-  for (int k = 0; k < 2; ++k)
-    __builtin_ia32_pause();
+  __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("isb");
 #endif
 }
 
-// A job that is open to helpers; it lives on its caller's stack. All of it is under the mutex, but
-// for looks at the number of helpers.
-struct Open {
-  Job job;
-  uint32_t seats = 1;               // worker numbers given away; 0 is the caller's
-  std::atomic<uint32_t> helpers{0}; // threads inside, the caller not counted
+int64_t nanoseconds(Clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+int64_t now() { return nanoseconds(Clock::now().time_since_epoch()); }
 
-  Open(int64_t count, int64_t grain, uint32_t workers, metate_task_body body, void *context)
-      : job(count, grain, workers, body, context) {}
-  Open *previous = nullptr, *next = nullptr;
-  bool listed = false;
+// A job that is open to helpers. Whoever takes a ticket below `wanted` has a seat, and the caller
+// waits for it; any other has nothing to do with the job.
+struct alignas(64) Slot {
+  std::atomic<uint64_t> ticket{0}; // wanted << 32 | how many were taken; 0: closed
+  Job *job = nullptr;              // on the caller's stack
+  std::atomic<uint32_t> done{0};   // helpers that have left
+  std::atomic<bool> isAwaited{false};
+
+  void open(Job &of, uint32_t helpers) {
+    job = &of;
+    done.store(0, std::memory_order_relaxed);
+    ticket.store(uint64_t(helpers)
+                 << 32); // before the look for sleepers, as they look the other way
+  }
+  // How many helpers there were, or are.
+  uint32_t close() {
+    uint64_t last = ticket.exchange(0, std::memory_order_acq_rel);
+    return std::min(uint32_t(last), uint32_t(last >> 32));
+  }
+  static bool isFree(uint64_t seen) { return uint32_t(seen) < uint32_t(seen >> 32); }
+  bool isOpen() const { return isFree(ticket.load()); }
+  // The worker's number; 0: no seat is free.
+  uint32_t take() {
+    if (!isOpen())
+      return 0;
+    uint64_t seen = ticket.fetch_add(1, std::memory_order_acq_rel);
+    return isFree(seen) ? uint32_t(seen) + 1 : 0;
+  }
 };
 
 class Executor {
@@ -60,82 +105,168 @@ public:
   ~Executor() { stop(); }
   Executor(const Executor &) = delete;
 
-  int32_t run(Open &open) {
-    {
-      std::lock_guard lock(mutex);
-      append(open);
-      for (uint32_t wanted = open.job.workers - 1; wanted && sleeping; --wanted, --sleeping)
-        work.notify_one();
-    }
-    open.job.work(0);
-    std::unique_lock lock(mutex);
-    remove(open);
-    if (open.helpers == 0)
-      return open.job.status.load(std::memory_order_relaxed);
-    lock.unlock(); // whoever is inside is at its last chunk
-    for (int k = 0; k < looks && open.helpers.load(std::memory_order_relaxed); ++k)
-      pause();
-    lock.lock(); // and what it wrote is seen
-    left.wait(lock, [&] { return open.helpers == 0; });
-    return open.job.status.load(std::memory_order_relaxed);
+  int32_t run(int64_t count, int64_t grain, uint32_t limit, metate_task_body body, void *context) {
+    bool isShort = count / 2 < grain;
+    int64_t least = isShort ? std::max<int64_t>(grain / pieces, 1) : grain;
+    uint32_t wanted = uint32_t(std::min<int64_t>(limit, count / std::max<int64_t>(least, 1)));
+    if (isShort && wanted > 1)
+      wanted = std::min(wanted, 1 + helpersOfShort(wanted - 1));
+    int seat = wanted > 1 ? own() : -1;
+    if (seat < 0)
+      return body(context, 0, count, 0);
+    Job job(count, least, wanted, body, context, isShort ? 2 : metate::executor::chunksPerWorker);
+    Slot &slot = slots[seat];
+    uint64_t bit = uint64_t(1) << seat;
+    slot.open(job, job.workers - 1);
+    if (!(opened.load(std::memory_order_relaxed) & bit))
+      opened.fetch_or(bit);
+    if (!isShort)
+      wake(job.workers - 1);
+    job.work(0);
+    if (seat) // the first slot is nearly every call's
+      opened.fetch_and(~bit);
+    wait(slot, slot.close(), isShort);
+    owned.fetch_and(~bit, std::memory_order_release);
+    return job.status.load(std::memory_order_relaxed);
   }
+
+  // A forked process has the caller's thread alone, and the mutex as it was: there is nobody to wake or to wait for.
+  bool isHome() const { return getpid() == home; }
 
   const uint32_t workers;
 
 private:
-  // Oldest first: a job that began earlier ends earlier.
-  void append(Open &open) {
-    open.previous = last;
-    (last ? last->next : first) = &open;
-    last = &open;
-    open.listed = true;
-    opened.fetch_add(1, std::memory_order_relaxed);
+  // The number of a slot for one call; -1: all are others', who have all threads.
+  int own() {
+    uint64_t seen = owned.load(std::memory_order_relaxed);
+    while (~seen) {
+      int seat = std::countr_one(seen);
+      if (owned.compare_exchange_weak(seen, seen | uint64_t(1) << seat, std::memory_order_acquire,
+                                      std::memory_order_relaxed))
+        return seat;
+    }
+    return -1;
   }
-  void remove(Open &open) {
-    if (!open.listed)
+
+  // How many threads are awake for a short loop that has work for `helpers`. Many such loops in a row
+  // wake them, one a loop.
+  uint32_t helpersOfShort(uint32_t helpers) {
+    if (quietUntil.load(std::memory_order_relaxed)) {
+      if (now() < quietUntil.load(std::memory_order_relaxed))
+        return 0;
+      quietUntil.store(0, std::memory_order_relaxed);
+    }
+    uint32_t asleep = sleeping.load(std::memory_order_relaxed);
+    uint32_t awake = workers - 1 - std::min(asleep, workers - 1);
+    if (awake >= helpers || !asleep)
+      return std::min(awake, helpers);
+    int64_t begun = now(), before = lastShort.exchange(begun, std::memory_order_relaxed);
+    if (begun - before > nanoseconds(looking))
+      inARow.store(0, std::memory_order_relaxed);
+    else if (inARow.fetch_add(1, std::memory_order_relaxed) >= manyInARow)
+      wake(1);
+    return awake;
+  }
+
+  // Somebody else wants the cores. The longer that goes on, the longer short loops keep to their callers.
+  void beQuiet() {
+    int64_t time = now(), since = lastKept.exchange(time, std::memory_order_relaxed);
+    int64_t span = quiet.load(std::memory_order_relaxed);
+    span = time - since > 8 * span ? nanoseconds(quietFirst)
+                                   : std::min(2 * span, nanoseconds(quietMost));
+    quiet.store(span, std::memory_order_relaxed);
+    quietUntil.store(time + span, std::memory_order_relaxed);
+  }
+
+  void wake(uint32_t wanted) {
+    if (!sleeping.load() || !isHome())
       return;
-    (open.previous ? open.previous->next : first) = open.next;
-    (open.next ? open.next->previous : last) = open.previous;
-    open.listed = false;
+    {
+      std::lock_guard lock(mutex);
+      wanted = std::min(wanted, sleeping.load());
+      sleeping -= wanted;
+      woken += wanted;
+    }
+    for (; wanted; --wanted)
+      work.notify_one();
+  }
+
+  // Until all helpers have left: whoever is inside is at its last chunk.
+  void wait(Slot &slot, uint32_t helpers, bool isShort) {
+    auto haveLeft = [&] { return slot.done.load() == helpers; };
+    if (haveLeft())
+      return;
+    int64_t begun = now();
+    do {
+      for (int k = 0; k < looks; ++k, pause())
+        if (haveLeft())
+          return;
+    } while (now() - begun < nanoseconds(kept));
+    if (isShort)
+      beQuiet();
+    std::unique_lock lock(mutex);
+    slot.isAwaited.store(true);
+    left.wait(lock, haveLeft);
+    slot.isAwaited.store(false);
   }
 
   // A helper's life.
   void serve() {
-    std::unique_lock lock(mutex);
-    while (!stopping) {
-      if (!first && (lookedFor(lock) || stopping))
-        continue;
-      if (!first) {
-        // Whoever wakes one takes it off the count. A wake-up without a reason leaves the count one
-        // too high, which costs a notification to nobody.
-        ++sleeping;
-        work.wait(lock);
-        continue;
+    while (look() || sleep()) {
+      for (uint64_t seen = opened.load(); seen; seen &= seen - 1) {
+        Slot &slot = slots[std::countr_zero(seen)];
+        uint32_t worker = slot.take();
+        if (!worker)
+          continue;
+        slot.job->work(worker);
+        slot.done.fetch_add(1);
+        if (slot.isAwaited.load()) {
+          std::lock_guard lock(mutex);
+          left.notify_all();
+        }
       }
-      Open &open = *first;
-      uint32_t worker = open.seats++;
-      if (open.seats == open.job.workers)
-        remove(open);
-      ++open.helpers;
-      lock.unlock();
-      open.job.work(worker);
-      lock.lock();
-      if (--open.helpers == 0)
-        left.notify_all();
     }
   }
 
-  // Looks for a job for a while, without the mutex; true if there may be one.
-  bool lookedFor(std::unique_lock<std::mutex> &lock) {
-    uint64_t seen = opened.load(std::memory_order_relaxed);
-    lock.unlock();
-    bool found = false;
-    for (int k = 0; k < looks && !found; ++k) {
-      pause();
-      found = opened.load(std::memory_order_relaxed) != seen;
+  // Whether any job has a seat.
+  bool isWanted() const {
+    for (uint64_t seen = opened.load(); seen; seen &= seen - 1)
+      if (slots[std::countr_zero(seen)].isOpen())
+        return true;
+    return false;
+  }
+
+  // Looks for a job for a while.
+  bool look() {
+    int64_t begun = now(), last = begun;
+    while (!stopping.load(std::memory_order_relaxed)) {
+      for (int k = 0; k < looks; ++k, pause())
+        if (isWanted())
+          return true;
+      int64_t time = now();
+      if (time - last > nanoseconds(kept)) {
+        beQuiet();
+        return false;
+      }
+      if (time - begun > nanoseconds(looking))
+        return false;
+      last = time;
     }
-    lock.lock();
-    return found;
+    return false;
+  }
+
+  // Until it is woken; false: for good.
+  bool sleep() {
+    std::unique_lock lock(mutex);
+    ++sleeping;
+    if (isWanted() && !stopping) { // opened since, by somebody who saw nobody asleep
+      --sleeping;
+      return true;
+    }
+    work.wait(lock, [&] { return woken || stopping; });
+    if (woken)
+      --woken; // whoever woke it took it off the sleepers
+    return !stopping;
   }
 
   void stop() {
@@ -148,13 +279,20 @@ private:
       thread.join();
   }
 
-  std::mutex mutex;
-  std::condition_variable work; // a job was opened
-  std::condition_variable left; // a job's last helper left it
-  Open *first = nullptr, *last = nullptr;
-  std::atomic<uint64_t> opened{0}; // how many jobs so far
-  uint32_t sleeping = 0;
-  bool stopping = false;
+  alignas(64) std::atomic<uint64_t> opened{0}; // slots that helpers look at
+  alignas(64) std::atomic<uint64_t> owned{0};  // slots that are some call's
+  alignas(64) Slot slots[64];
+  alignas(64) std::mutex mutex;
+  std::condition_variable work;      // `woken` is not 0
+  std::condition_variable left;      // a job's helper left it
+  std::atomic<uint32_t> sleeping{0}; // changed under the mutex
+  uint32_t woken = 0;                // of those that slept: they are to go on
+  std::atomic<bool> stopping{false};
+  // Of short loops: when the last one found too few awake, how many did in a row; when somebody else last kept a
+  // thread from its core, and what follows from it.
+  std::atomic<int64_t> lastShort{0}, lastKept{0}, quiet{nanoseconds(quietFirst)}, quietUntil{0};
+  std::atomic<uint32_t> inARow{0};
+  const pid_t home = getpid();
   std::vector<std::thread> threads;
 };
 
@@ -163,22 +301,26 @@ int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t max_worke
   if (count <= 0)
     return METATE_OK;
   auto &executor = *static_cast<Executor *>(self);
-  uint32_t workers = metate::executor::workersFor(executor.workers, max_workers);
-  Open open(count, grain, workers, body, context);
-  if (open.job.workers == 1)
-    return body(context, 0, count, 0);
-  return executor.run(open);
+  return executor.run(count, grain < 1 ? 1 : grain,
+                      metate::executor::workersFor(executor.workers, max_workers), body, context);
 }
 
 } // namespace
+
+uint32_t metate_threads_cores(void) {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return uint32_t(CPU_COUNT(&set));
+#endif
+  return std::max(std::thread::hardware_concurrency(), 1u); // 0: the system does not say
+}
 
 metate_status metate_threads_executor_create(uint32_t threads, metate_executor *executor) {
   if (!executor)
     return METATE_E_NULL;
   if (threads == 0)
-    threads = std::thread::hardware_concurrency();
-  if (threads == 0)
-    threads = 1; // the system does not say
+    threads = metate_threads_cores();
   try {
     auto made = std::make_unique<Executor>(threads);
     *executor = {made.release(), parallelFor, threads, 0};
@@ -195,6 +337,8 @@ metate_status metate_threads_executor_create(uint32_t threads, metate_executor *
 void metate_threads_executor_destroy(metate_executor *executor) {
   if (!executor)
     return;
-  delete static_cast<Executor *>(executor->self);
+  auto *self = static_cast<Executor *>(executor->self);
+  if (self && self->isHome())
+    delete self; // what another process has made stays
   *executor = metate_executor{};
 }

@@ -76,7 +76,8 @@ static void remarkChunks(RangeOp range, const TaskCost &cost, uint64_t chunkNs) 
   else
     remark << what << "s, so many as this launch's trip counts make ";
   remark << "about " << Number("chunk_ns", chunkNs)
-         << " ns of estimated work; a launch of one chunk runs on the calling thread";
+         << " ns of estimated work; less than two of them go to threads that are awake, or run on "
+            "the calling one";
 }
 
 void KernelMapping::mapLaunch(LaunchOp launch) {
@@ -128,6 +129,7 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   Value total = toLLVM(code, pieces ? pieces->number : count);
   Body body = makeBody(task, captured.getArrayRef(), frame, nontemporal, pieces);
   Value grain = pieces ? code.constant(1, 64) : toLLVM(code, cost.grain);
+  Value shared = pieces ? code.constant(2, 64) : toLLVM(code, cost.shared);
   Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
   Value address =
       LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.function.getSymName());
@@ -136,7 +138,7 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   builder.setInsertionPointToEnd(current);
   auto call = LLVM::CallOp::create(
       builder, loc, run,
-      ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context});
+      ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context, shared});
   tellEnd(loc);
   returnIfNonzero(call.getResult(), loc);
   launch.erase();

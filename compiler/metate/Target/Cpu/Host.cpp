@@ -47,7 +47,8 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
   MLIRContext *context = module.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
        i32 = IntegerType::get(context, 32);
-  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, i64, pointer, pointer});
+  auto type =
+      LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, i64, pointer, pointer, i64});
   return helper(module, "metate_run_task", type, [&](LLVM::LLVMFuncOp function, Code &code) {
     OpBuilder &builder = code.builder;
     auto arguments = function.getArguments();
@@ -79,10 +80,10 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
     auto compare = [&](LLVM::ICmpPredicate predicate, Value a, Value b) {
       return LLVM::ICmpOp::create(builder, code.loc, predicate, a, b).getResult();
     };
-    // A single chunk asks nobody, nor does a task in order. Where several workers would only be in each
-    // other's way, the executor is asked for one: it may have to look for interrupts between chunks.
+    // What is too little to share asks nobody, nor does a task in order. Where several workers would only be in
+    // each other's way, the executor is asked for one: it may have to look for interrupts between chunks.
     Value isSerial = LLVM::OrOp::create(
-        builder, code.loc, compare(LLVM::ICmpPredicate::sle, count, arguments[2]),
+        builder, code.loc, compare(LLVM::ICmpPredicate::slt, count, arguments[7]),
         compare(LLVM::ICmpPredicate::slt, arguments[4], code.constant(0, 64)));
     LLVM::CondBrOp::create(builder, code.loc, isSerial, serial, parallel);
     builder.setInsertionPointToEnd(parallel);

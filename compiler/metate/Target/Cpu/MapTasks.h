@@ -163,6 +163,7 @@ void writeNontemporal(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::
 /// What a task's work is estimated to be, as values of type index in the entry.
 struct TaskCost {
   mlir::Value grain; ///< iterations (of several dimensions: rows) in a chunk that is worth a worker
+  mlir::Value shared; ///< with fewer, the calling thread asks nobody
   mlir::Value
       loners; ///< with that many workers, or fewer, one alone is as fast: it needs no atomics
 };

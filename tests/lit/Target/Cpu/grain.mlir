@@ -1,11 +1,14 @@
 // RUN: metate-opt %s --metate-outline-tasks --metate-map-tasks-cpu=chunk-ns=20000 --canonicalize | FileCheck %s
 // RUN: metate-opt %s --metate-outline-tasks --metate-map-tasks-cpu=chunk-ns=0 --canonicalize | FileCheck %s --check-prefix=SINGLE
 
-// Of a straight loop: a read and a write are 100 ps, 20 us of them 200000 iterations.
+// Of a straight loop: a read and a write are 100 ps, 20 us of them 200000 iterations. From 2.5 us on threads that are awake may
+// share it.
 // CHECK-LABEL: llvm.func @copy(
-// CHECK: %[[GRAIN:.*]] = arith.constant 200000 : index
+// CHECK-DAG: %[[GRAIN:.*]] = arith.constant 200000 : index
+// CHECK-DAG: %[[SHARED:.*]] = arith.constant 25000 : index
 // CHECK: %[[I64:.*]] = builtin.unrealized_conversion_cast %[[GRAIN]] : index to i64
-// CHECK: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %[[I64]],
+// CHECK: %[[SHARED64:.*]] = builtin.unrealized_conversion_cast %[[SHARED]] : index to i64
+// CHECK: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %[[I64]], %{{.*}}, %[[SHARED64]])
 // SINGLE-LABEL: llvm.func @copy(
 // SINGLE: %[[ONE:.*]] = arith.constant 1 : index
 // SINGLE: %[[I64:.*]] = builtin.unrealized_conversion_cast %[[ONE]] : index to i64
@@ -47,12 +50,15 @@ metate.kernel @sums(%x: !metate.block, %y: !metate.block, %n: index, %m: index) 
 }
 
 // A conditional that only chooses what is accumulated becomes vectors too: 100 ps. Around a store it is a branch, and an operation
-// 8 times as long.
+// 8 times as long, as far as that is sure: threads that are awake share it from 5 us on.
 // CHECK-LABEL: llvm.func @choice(
 // CHECK: %[[GRAIN:.*]] = arith.constant 200000 : index
 // CHECK: llvm.call @metate_run_task(
 // CHECK-LABEL: llvm.func @branch(
-// CHECK: %[[GRAIN:.*]] = arith.constant 20833 : index
+// CHECK-DAG: %[[GRAIN:.*]] = arith.constant 20833 : index
+// CHECK-DAG: %[[SHARED:.*]] = arith.constant 5208 : index
+// CHECK: %[[SHARED64:.*]] = builtin.unrealized_conversion_cast %[[SHARED]] : index to i64
+// CHECK: llvm.call @metate_run_task({{.*}}, %[[SHARED64]])
 metate.kernel @choice(%x: !metate.block, %s: !metate.block, %low: f32, %n: index) {
   %zero = arith.constant 0 : index
   metate.range (%i) = (%zero) to (%n) {
@@ -109,8 +115,13 @@ metate.kernel @blocks(%x: !metate.block, %share: index, %n: index) {
 // CHECK: metate.tree_call "append_alone"
 // CHECK: } else {
 // CHECK: metate.tree_call "append" %
+// Short ones are their caller's: less than two chunks.
 // CHECK-LABEL: llvm.func @appends(
-// CHECK: arith.constant 5 : index
+// CHECK-DAG: arith.constant 5 : index
+// CHECK-DAG: arith.constant 1333 : index
+// CHECK-DAG: %[[SHARED:.*]] = arith.constant 2666 : index
+// CHECK: %[[SHARED64:.*]] = builtin.unrealized_conversion_cast %[[SHARED]] : index to i64
+// CHECK: llvm.call @metate_run_task({{.*}}, %[[SHARED64]])
 !lists = !metate.tree<#metate.dense<"i", [64], [#metate.dynamic<"j", [1024], [#metate.place<"a" : i32>], chunk = 64>]>>
 metate.kernel @appends(%block: !metate.block, %n: index) {
   %zero = arith.constant 0 : index
