@@ -45,7 +45,9 @@ def case(kind):
         traffic=lambda n: 4 * arrays * n,
         limit=("read", COUNT),
         headline=kind in ("sum", "argmin"),
-        note="argmin of the packages reads the values twice: for the least one, then for its index." if kind == "argmin" else "",
+        note="argmin of the packages looks for the least value, then for its index; only Metate reads most values once."
+        if kind == "argmin"
+        else "",
     )
 
 

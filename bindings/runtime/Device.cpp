@@ -147,6 +147,8 @@ int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t m
     limit = maxWorkers;
   if (Launch::isBrief())
     limit = 1;
+  if (count < grain / 16) // nobody shares that
+    limit = 1;
   if (limit > 1)
     if (int32_t status = device->startPool(); status != METATE_OK)
       return status;

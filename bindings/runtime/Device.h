@@ -2,7 +2,7 @@
 //
 // The executor is libmetate_threads where that library stands beside libmetate,
 // else serial; how many threads it may use can change at any time. Its threads
-// start with the first loop that has work for them. Prints are gathered while a kernel runs and written to sys.stdout when its launch
+// start with the first loop that they may share. Prints are gathered while a kernel runs and written to sys.stdout when its launch
 // returns: workers never wait for the GIL.
 #ifndef METATE_BINDINGS_RUNTIME_DEVICE_H
 #define METATE_BINDINGS_RUNTIME_DEVICE_H

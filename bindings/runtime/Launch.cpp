@@ -193,11 +193,13 @@ int32_t runInChunks(const metate_executor &pool, int64_t count, int64_t grain, u
   grain = std::max<int64_t>(grain, 1);
   if (count <= 0)
     return METATE_OK;
-  if (!pool.parallel_for)
+  if (workers > 1 &&
+      !pool.parallel_for) // one worker does not ask, while another thread may be starting the pool
     workers = 1;
-  if (count / 2 < grain) // too short for interrupts and for waking somebody
-    return workers > 1 ? pool.parallel_for(pool.self, count, grain, workers, body, context)
-                       : body(context, 0, count, 0);
+  if (workers > 1 && count / 2 < grain) // too short for interrupts and for waking somebody
+    return pool.parallel_for(pool.self, count, grain, workers, body, context);
+  if (count <= grain)
+    return body(context, 0, count, 0);
   workers = uint32_t(std::min<int64_t>(workers, count / grain));
   // Eight chunks a worker at least: a slow one does not leave the others waiting for long.
   int64_t most = std::max(grain, workers > 1 ? count / (8 * int64_t(workers)) : count);

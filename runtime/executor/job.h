@@ -41,7 +41,7 @@ struct Job {
     stretches = this->workers < mostStretches ? this->workers : mostStretches;
     chunks = count / step + (count % step != 0);
     for (uint32_t k = 0; k < stretches; ++k) {
-      cursors[k].next.store(chunks * k / stretches, std::memory_order_relaxed);
+      cursors[k].next = chunks * k / stretches; // nobody else has seen the job
       cursors[k].end = chunks * (k + 1) / stretches;
     }
   }
@@ -54,16 +54,17 @@ struct Job {
 
 private:
   struct alignas(64) Cursor { // a cache line each
-    std::atomic<int64_t> next;
-    int64_t end;
+    int64_t next, end;        // `next` is changed by all, with std::atomic_ref
   };
-  Cursor cursors[mostStretches];
+  Cursor cursors
+      [mostStretches]; // those of the stretches alone are set: a short loop has no time for the rest
 
   void workAlong(Cursor &cursor, uint32_t worker) {
+    std::atomic_ref<int64_t> next(cursor.next);
     while (status.load(std::memory_order_relaxed) == METATE_OK) {
-      if (cursor.next.load(std::memory_order_relaxed) >= cursor.end)
+      if (next.load(std::memory_order_relaxed) >= cursor.end)
         return;
-      int64_t chunk = cursor.next.fetch_add(1, std::memory_order_relaxed);
+      int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= cursor.end)
         return;
       int64_t begin = chunk * step, end = count - begin < step ? count : begin + step;

@@ -130,7 +130,7 @@ static void say(void *self, const metate_print_item *items, uint32_t count) {
       put_hex(items[k].value.u, 16);
 }
 
-/* Chunk after chunk, each of one iteration. */
+/* Chunk after chunk, each of one iteration, whatever the grain. */
 static int32_t in_turns(void *self, int64_t count, int64_t grain, uint32_t most,
                         metate_task_body body, void *context) {
   *(int *)self += 1;
@@ -139,7 +139,8 @@ static int32_t in_turns(void *self, int64_t count, int64_t grain, uint32_t most,
     if (status)
       return status;
   }
-  return grain > count ? METATE_E_INTERNAL : METATE_OK;
+  (void)grain;
+  return METATE_OK;
 }
 
 static void hooks(void) {

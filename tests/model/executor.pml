@@ -201,7 +201,7 @@ end_asleep:
       unlock()
     fi
   od
-}
+} /* never: threads end when their executor does */
 
 init {
   byte k;

@@ -82,7 +82,7 @@ typedef int32_t (*metate_task_body)(void *context, int64_t begin, int64_t end, u
 /* Runs body over [0, count) in chunks of at least `grain` (the last one may be shorter), with at
  * most max_workers (>= 1; 0 = no limit) workers at once, and returns when all chunks are done: METATE_OK or the
  * first nonzero status. The calling thread may work. A chunk of `grain` is worth waking a thread for; a loop of less
- * than two of them may be shared out in smaller ones among threads that are awake, and else is the caller's. */
+ * than two of them, or of less than one, may be shared out in smaller ones among threads that are awake, and else is the caller's. */
 typedef int32_t (*metate_parallel_for)(void *self, int64_t count, int64_t grain,
                                        uint32_t max_workers, metate_task_body body, void *context);
 

@@ -72,6 +72,29 @@ def locals_(inputs, n):
     return made(find, found)
 
 
+@WORK.spelling("NumPy array, values by a func, the first that is no greater")
+def first_of(inputs, n):
+    x, found = np.ascontiguousarray(inputs["x"]), np.zeros(3, np.float32)
+    array = ti.types.ndarray(dtype=ti.f32, ndim=1)
+
+    @ti.func
+    def value(x: ti.template(), i):
+        return x[i]
+
+    @ti.kernel
+    def find(x: array, found: array):
+        least, greatest, place = x[0], x[0], n
+        for i in range(x.shape[0]):
+            ti.atomic_min(least, value(x, i))
+            ti.atomic_max(greatest, value(x, i))
+        for i in range(x.shape[0]):
+            if value(x, i) <= least:
+                ti.atomic_min(place, i)
+        found[0], found[1], found[2] = least, greatest, place
+
+    return {"step": lambda: find(x, found), "outputs": lambda: {"found": found}}
+
+
 @WORK.spelling("chunks, ifs in an inner loop, then the chunks serially")
 def chunks(inputs, n):
     x, found = fields(inputs)

@@ -14,6 +14,8 @@
 #include <bit>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -44,8 +46,14 @@ constexpr auto kept = 200us;
 constexpr auto quietFirst = 32ms, quietMost = 1000ms;
 // So many short loops in a row that began within `looking` of one another wake a thread.
 constexpr uint32_t manyInARow = 16;
+// Whoever wakes others wakes two, and each of them two more.
+constexpr uint32_t branches = 2;
 // A piece of a short loop is at least this part of a chunk.
 constexpr int64_t pieces = 16;
+// So many workers share a short loop at most: each one is told by a line of memory that all of them ask for.
+constexpr uint32_t mostOfShort = 8;
+// Who waits that long lets others have the core: one of them may be who is waited for.
+constexpr auto stubborn = 20us;
 
 void pause() {
 #if defined(__x86_64__)
@@ -55,6 +63,49 @@ void pause() {
 #endif
 }
 
+// Threads that are made meanwhile get no signals.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  SignalsBlocked(const SignalsBlocked &) = delete;
+
+private:
+  sigset_t before;
+};
+
+// The calling thread may run where the process's first one may, not only where its maker may.
+void runAnywhere() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(getpid(), sizeof set, &set) == 0)
+    sched_setaffinity(0, sizeof set, &set);
+#endif
+}
+
+// The number of cores' time that a container has, rounded up; 0: it is not bounded.
+uint32_t quotaOfContainer() {
+#if defined(__linux__)
+  auto numbers = [](const char *path, long long *first, long long *second) {
+    FILE *file = std::fopen(path, "re");
+    int read = file ? std::fscanf(file, "%lld %lld", first, second) : 0;
+    if (file)
+      std::fclose(file);
+    return read;
+  };
+  long long quota = 0, period = 0, none = 0;
+  if (numbers("/sys/fs/cgroup/cpu.max", &quota, &period) == 2 ||
+      (numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &quota, &none) == 1 &&
+       numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period, &none) == 1))
+    return quota > 0 && period > 0 ? uint32_t((quota + period - 1) / period) : 0;
+#endif
+  return 0;
+}
+
 int64_t nanoseconds(Clock::duration time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
 }
@@ -62,10 +113,11 @@ int64_t now() { return nanoseconds(Clock::now().time_since_epoch()); }
 
 // A job that is open to helpers. Whoever takes a ticket below `wanted` has a seat, and the caller
 // waits for it; any other has nothing to do with the job.
-struct alignas(64) Slot {
-  std::atomic<uint64_t> ticket{0}; // wanted << 32 | how many were taken; 0: closed
-  Job *job = nullptr;              // on the caller's stack
-  std::atomic<uint32_t> done{0};   // helpers that have left
+struct Slot {
+  alignas(64) std::atomic<uint64_t> ticket{0}; // wanted << 32 | how many were taken; 0: closed
+  Job *job = nullptr;                          // on the caller's stack
+  alignas(64) std::atomic<uint32_t> done{
+      0}; // helpers that have left; threads that look read the line above
   std::atomic<bool> isAwaited{false};
 
   void open(Job &of, uint32_t helpers) {
@@ -94,13 +146,15 @@ class Executor {
 public:
   explicit Executor(uint32_t workers) : workers(workers) {
     threads.reserve(workers - 1);
+    SignalsBlocked blocked; // they are the program's own threads' to handle
     try {
       while (threads.size() + 1 < workers)
         threads.emplace_back([this] { serve(); });
-    } catch (...) {
-      stop();
-      throw;
+    } catch (const std::system_error &) {
+      if (threads.empty())
+        throw;
     }
+    started.store(uint32_t(threads.size()), std::memory_order_relaxed);
   }
   ~Executor() { stop(); }
   Executor(const Executor &) = delete;
@@ -110,7 +164,7 @@ public:
     int64_t least = isShort ? std::max<int64_t>(grain / pieces, 1) : grain;
     uint32_t wanted = uint32_t(std::min<int64_t>(limit, count / std::max<int64_t>(least, 1)));
     if (isShort && wanted > 1)
-      wanted = std::min(wanted, 1 + helpersOfShort(wanted - 1));
+      wanted = 1 + helpersOfShort(std::min(wanted, mostOfShort) - 1);
     int seat = wanted > 1 ? own() : -1;
     if (seat < 0)
       return body(context, 0, count, 0);
@@ -122,10 +176,11 @@ public:
       opened.fetch_or(bit);
     if (!isShort)
       wake(job.workers - 1);
+    int64_t begun = isShort ? now() : 0;
     job.work(0);
     if (seat) // the first slot is nearly every call's
       opened.fetch_and(~bit);
-    wait(slot, slot.close(), isShort);
+    wait(slot, slot.close(), begun);
     owned.fetch_and(~bit, std::memory_order_release);
     return job.status.load(std::memory_order_relaxed);
   }
@@ -157,7 +212,8 @@ private:
       quietUntil.store(0, std::memory_order_relaxed);
     }
     uint32_t asleep = sleeping.load(std::memory_order_relaxed);
-    uint32_t awake = workers - 1 - std::min(asleep, workers - 1);
+    uint32_t there = started.load(std::memory_order_relaxed);
+    uint32_t awake = there - std::min(asleep, there);
     if (awake >= helpers || !asleep)
       return std::min(awake, helpers);
     int64_t begun = now(), before = lastShort.exchange(begun, std::memory_order_relaxed);
@@ -170,7 +226,10 @@ private:
 
   // Somebody else wants the cores. The longer that goes on, the longer short loops keep to their callers.
   void beQuiet() {
-    int64_t time = now(), since = lastKept.exchange(time, std::memory_order_relaxed);
+    int64_t time = now();
+    if (time < quietUntil.load(std::memory_order_relaxed))
+      return; // another one has seen the same
+    int64_t since = lastKept.exchange(time, std::memory_order_relaxed);
     int64_t span = quiet.load(std::memory_order_relaxed);
     span = time - since > 8 * span ? nanoseconds(quietFirst)
                                    : std::min(2 * span, nanoseconds(quietMost));
@@ -187,22 +246,26 @@ private:
       sleeping -= wanted;
       woken += wanted;
     }
-    for (; wanted; --wanted)
+    for (wanted = std::min(wanted, branches); wanted; --wanted)
       work.notify_one();
   }
 
-  // Until all helpers have left: whoever is inside is at its last chunk.
-  void wait(Slot &slot, uint32_t helpers, bool isShort) {
+  // Until all helpers have left: whoever is inside is at its last chunk. `begun`: when a short loop did; 0: another one.
+  void wait(Slot &slot, uint32_t helpers, int64_t begun) {
     auto haveLeft = [&] { return slot.done.load() == helpers; };
     if (haveLeft())
       return;
-    int64_t begun = now();
+    int64_t since = now(), waited = 0;
     do {
       for (int k = 0; k < looks; ++k, pause())
         if (haveLeft())
           return;
-    } while (now() - begun < nanoseconds(kept));
-    if (isShort)
+      waited = now() - since;
+      if (waited > nanoseconds(stubborn))
+        std::this_thread::yield();
+    } while (waited < nanoseconds(kept));
+    if (begun && waited > nanoseconds(kept) +
+                              (since - begun)) // no loop that was longer than it was said to be
       beQuiet();
     std::unique_lock lock(mutex);
     slot.isAwaited.store(true);
@@ -212,7 +275,9 @@ private:
 
   // A helper's life.
   void serve() {
-    while (look() || sleep()) {
+    runAnywhere();
+    int64_t since = now(); // of the last loop
+    while (look(since) || sleep(since)) {
       for (uint64_t seen = opened.load(); seen; seen &= seen - 1) {
         Slot &slot = slots[std::countr_zero(seen)];
         uint32_t worker = slot.take();
@@ -220,6 +285,7 @@ private:
           continue;
         slot.job->work(worker);
         slot.done.fetch_add(1);
+        since = now();
         if (slot.isAwaited.load()) {
           std::lock_guard lock(mutex);
           left.notify_all();
@@ -236,9 +302,9 @@ private:
     return false;
   }
 
-  // Looks for a job for a while.
-  bool look() {
-    int64_t begun = now(), last = begun;
+  // Looks for a job, not for ever.
+  bool look(int64_t since) {
+    int64_t last = now();
     while (!stopping.load(std::memory_order_relaxed)) {
       for (int k = 0; k < looks; ++k, pause())
         if (isWanted())
@@ -248,7 +314,7 @@ private:
         beQuiet();
         return false;
       }
-      if (time - begun > nanoseconds(looking))
+      if (time - since > nanoseconds(looking))
         return false;
       last = time;
     }
@@ -256,16 +322,21 @@ private:
   }
 
   // Until it is woken; false: for good.
-  bool sleep() {
+  bool sleep(int64_t &since) {
     std::unique_lock lock(mutex);
     ++sleeping;
     if (isWanted() && !stopping) { // opened since, by somebody who saw nobody asleep
       --sleeping;
-      return true;
+    } else {
+      work.wait(lock, [&] { return woken || stopping; });
+      if (woken)
+        --woken; // whoever woke it took it off the sleepers
+      uint32_t next = std::min(woken, branches);
+      lock.unlock();
+      for (; next; --next)
+        work.notify_one();
     }
-    work.wait(lock, [&] { return woken || stopping; });
-    if (woken)
-      --woken; // whoever woke it took it off the sleepers
+    since = now();
     return !stopping;
   }
 
@@ -292,6 +363,7 @@ private:
   // thread from its core, and what follows from it.
   std::atomic<int64_t> lastShort{0}, lastKept{0}, quiet{nanoseconds(quietFirst)}, quietUntil{0};
   std::atomic<uint32_t> inARow{0};
+  std::atomic<uint32_t> started{0}; // threads; fewer than workers - 1 where the system refused some
   const pid_t home = getpid();
   std::vector<std::thread> threads;
 };
@@ -308,12 +380,14 @@ int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t max_worke
 } // namespace
 
 uint32_t metate_threads_cores(void) {
+  uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u); // 0: the system does not say
 #if defined(__linux__)
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return uint32_t(CPU_COUNT(&set));
+  if (sched_getaffinity(getpid(), sizeof set, &set) == 0)
+    cores = uint32_t(CPU_COUNT(&set));
 #endif
-  return std::max(std::thread::hardware_concurrency(), 1u); // 0: the system does not say
+  uint32_t quota = quotaOfContainer();
+  return quota && quota < cores ? quota : cores;
 }
 
 metate_status metate_threads_executor_create(uint32_t threads, metate_executor *executor) {

@@ -332,3 +332,37 @@ def first_copy_lost():
         counts = np.zeros(2, np.int32)
         run(np.arange(40, dtype=np.int32) % 2, counts)
     expect(counts, [20, 20])
+
+
+@probe("OtherExtremeAsked")
+def other_extreme_asked():
+    @mt.kernel
+    def run(x: array(i32, 1)) -> i32:
+        low, high, found = 1000, -1000, 0
+        for i in x:
+            mt.atomic_min(low, x[i])
+            mt.atomic_max(high, x[i])
+        for i in x:
+            if x[i] == high:
+                found += 1
+        return found + 10 * low
+
+    with mt.Context(chunk_ns=0):  # pieces of few values
+        expect(run(np.arange(1, 301, dtype=np.int32)), 11)
+
+
+@probe("WrittenValueSkipped")
+def written_value_skipped():
+    @mt.kernel
+    def run(x: array(i32, 1), n: i32) -> i32:
+        low, found = 1000, 0
+        for i in x:
+            mt.atomic_min(low, x[i])
+        x[n] = low
+        for i in x:
+            if x[i] == low:
+                found += 1
+        return found
+
+    with mt.Context(chunk_ns=0):  # pieces of few values
+        expect(run(np.arange(300, dtype=np.int32), 299), 2)

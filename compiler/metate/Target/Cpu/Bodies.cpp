@@ -80,6 +80,32 @@ static void remarkChunks(RangeOp range, const TaskCost &cost, uint64_t chunkNs) 
             "the calling one";
 }
 
+/// The pieces that a chunk is, one at least.
+static Value piecesOf(Value grain, const Pieces &pieces, OpBuilder &builder) {
+  return builder.createOrFold<arith::CeilDivUIOp>(grain.getLoc(), grain, pieces.step);
+}
+
+std::optional<Cut> KernelMapping::cutOf(RangeOp range, OpBuilder &builder, Value count,
+                                        Value grain) {
+  if (auto pair = range->getAttrOfType<IntegerAttr>(mark::skipsPieces))
+    return Cut{kept.lookup(pair.getInt()), /*skips=*/true};
+  if (auto pair = range->getAttrOfType<IntegerAttr>(mark::keepsPieces)) {
+    // To ask costs less than a thousand values.
+    Value few = arith::ConstantIndexOp::create(builder, range.getLoc(), chunkNs ? 4096 : 1);
+    Value least = builder.createOrFold<arith::MinUIOp>(range.getLoc(), grain, few);
+    Pieces pieces = cutInPieces(range, entry, builder, count, least);
+    kept[pair.getInt()] = pieces;
+    return Cut{pieces, /*skips=*/false};
+  }
+  if (!isDeterministic() || !hasRoundedPartials(range))
+    return std::nullopt;
+  remarkAt(range.getLoc(), Outcome::Done, "map-tasks-cpu", "reductions")
+      << "up to " << Number("pieces", Pieces::most)
+      << " pieces have partial results of their own, combined in order: the same bits for any "
+         "number of workers";
+  return Cut{cutInPieces(range, entry, builder, count, grain), /*skips=*/false};
+}
+
 void KernelMapping::mapLaunch(LaunchOp launch) {
   // Into the entry first: what is captured is then defined above it.
   launch->moveBefore(current, current->end());
@@ -96,14 +122,7 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
     captured.insert(nontemporal);
   TaskCost cost = costOf(task, builder, chunkNs);
   remarkChunks(range, cost, chunkNs);
-  std::optional<Pieces> pieces;
-  if (isDeterministic() && hasRoundedPartials(range)) {
-    pieces = cutInPieces(range, entry, builder, count, cost.grain);
-    remarkAt(loc, Outcome::Done, "map-tasks-cpu", "reductions")
-        << "up to " << Number("pieces", Pieces::most)
-        << " pieces have partial results of their own, combined in order: the same bits for any "
-           "number of workers";
-  }
+  std::optional<Cut> pieces = cutOf(range, builder, count, cost.grain);
   for (Value value : pieces ? pieces->values() : SmallVector<Value>())
     captured.insert(value);
   SmallVector<Type> fields{code.pointer(), builder.getI64Type()};
@@ -128,8 +147,8 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
     LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 2));
   Value total = toLLVM(code, pieces ? pieces->number : count);
   Body body = makeBody(task, captured.getArrayRef(), frame, nontemporal, pieces);
-  Value grain = pieces ? code.constant(1, 64) : toLLVM(code, cost.grain);
-  Value shared = pieces ? code.constant(2, 64) : toLLVM(code, cost.shared);
+  Value grain = toLLVM(code, pieces ? piecesOf(cost.grain, *pieces, builder) : cost.grain);
+  Value part = code.constant(pieces ? 0 : cost.part, 32);
   Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
   Value address =
       LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.function.getSymName());
@@ -138,12 +157,12 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   builder.setInsertionPointToEnd(current);
   auto call = LLVM::CallOp::create(
       builder, loc, run,
-      ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context, shared});
+      ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context, part});
   tellEnd(loc);
   returnIfNonzero(call.getResult(), loc);
   launch.erase();
   task.function.erase();
-  if (!pieces)
+  if (!pieces || pieces->skips)
     return;
   // No more pieces: what they have stored is combined.
   OpBuilder after = OpBuilder::atBlockEnd(current);
@@ -153,7 +172,7 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
 }
 
 Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp body,
-                                    const std::optional<Pieces> &pieces,
+                                    const std::optional<Cut> &pieces,
                                     llvm::function_ref<Value(Value)> inside) {
   OpBuilder &builder = code.builder;
   Location loc = code.loc;
@@ -173,6 +192,14 @@ Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp 
   Value from = arith::MulIOp::create(builder, loc, each.getInductionVar(), values.step);
   Value to = arith::AddIOp::create(builder, loc, from, values.step);
   to = arith::MinUIOp::create(builder, loc, to, values.count);
+  if (pieces->skips) {
+    Value isHeld = holdsExtreme(range, builder, values, each.getInductionVar());
+    auto ifHeld = scf::IfOp::create(builder, loc, isHeld, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(ifHeld.thenBlock());
+    Operation *loops = buildLoops(code, range, from, to);
+    gatherReductions(body, loops, loops);
+    return withoutBorders(loops);
+  }
   Operation *loops = buildLoops(code, range, from, to);
   storePartials(gatherReductions(body, loops, each), each, values, begin, end);
   return withoutBorders(loops);
@@ -205,7 +232,7 @@ static void splitScatters(LLVM::LLVMFuncOp body, bool always) {
 
 KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> captured,
                                             LLVM::LLVMStructType frame, Value nontemporal,
-                                            const std::optional<Pieces> &pieces) {
+                                            const std::optional<Cut> &pieces) {
   RangeOp range = task.range;
   OpBuilder builder(entry);
   Location loc = range.getLoc();

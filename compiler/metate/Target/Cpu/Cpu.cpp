@@ -86,6 +86,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addNestedPass<KernelOp>(createAliasScopes());
   if (options.optLevel > 0 && isPlain)
     passes.addNestedPass<KernelOp>(createParallelAccesses());
+  if (options.optLevel > 0)
+    passes.addNestedPass<KernelOp>(createSkipPieces());
   passes.addPass(createOutlineTasks());
   MapTasksCpuOptions tasks;
   // Instrumented code is to run in as many chunks as it can.

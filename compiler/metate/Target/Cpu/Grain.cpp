@@ -175,15 +175,15 @@ private:
 };
 } // namespace
 
-/// Nanoseconds of work that threads that are awake may share: two parts of it take longer than to tell one another. An
+/// Nanoseconds of work that threads that are awake may share: its halves take longer than to tell one another. An
 /// estimate that may be much too high asks for more.
 constexpr uint64_t leastShared = 2500, leastSharedIfUnsure = 5000;
 
-/// Does a worker beside another one cost nothing but its start? Floats that are added up come to the same sum each
-/// time, where one worker adds few of them.
+/// Does a worker beside another one cost nothing but its start? Where one worker does little work, floats that are added up come
+/// to the same sum each time, and the first check that fails is told.
 static bool isBestShared(RangeOp range) {
   auto holdsBack = [](Operation *op) {
-    bool isShared = isa<CasOp, TreeCallOp, func::CallOp, PrintOp>(op) ||
+    bool isShared = isa<CasOp, TreeCallOp, func::CallOp, PrintOp, AssertOp, CheckOp>(op) ||
                     (isa<RmwOp>(op) && !op->hasAttr(mark::reduction));
     return isShared ? WalkResult::interrupt() : WalkResult::advance();
   };
@@ -195,7 +195,7 @@ TaskCost cpu::costOf(const LaunchedTask &task, OpBuilder &builder, uint64_t nano
   Estimate estimate(task, builder, /*alone=*/false);
   Value one = estimate.number(1);
   if (nanoseconds == 0)
-    return {one, estimate.number(2), one};
+    return {one, one};
   Value work = estimate.ofIteration(), loners = one;
   if (range
           .walk([](Operation *op) {
@@ -214,16 +214,9 @@ TaskCost cpu::costOf(const LaunchedTask &task, OpBuilder &builder, uint64_t nano
                                              task.inHost(range.getLower().back(), builder));
     work = estimate.times(work, estimate.atLeastOne(row));
   }
-  auto iterationsOf = [&](uint64_t span) {
-    Value picoseconds = estimate.number(int64_t(std::min<uint64_t>(span, 1000000) * 1000));
-    return estimate.atLeastOne(estimate.make<arith::DivUIOp>(picoseconds, work));
-  };
-  Value grain = iterationsOf(nanoseconds);
-  Value shared = estimate.make<arith::MulIOp>(grain, estimate.number(2));
-  if (isBestShared(range)) {
-    Value least = iterationsOf(estimate.isSure() ? leastShared : leastSharedIfUnsure);
-    shared = estimate.make<arith::MinUIOp>(
-        shared, estimate.make<arith::MaxUIOp>(least, estimate.number(2)));
-  }
-  return {grain, shared, loners};
+  Value grain = estimate.make<arith::DivUIOp>(
+      estimate.number(int64_t(std::min<uint64_t>(nanoseconds, 1000000) * 1000)), work);
+  uint64_t parts = nanoseconds / (estimate.isSure() ? leastShared : leastSharedIfUnsure);
+  return {estimate.atLeastOne(grain), loners,
+          parts && isBestShared(range) ? llvm::Log2_64(parts) : 0};
 }

@@ -48,7 +48,7 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
   Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
        i32 = IntegerType::get(context, 32);
   auto type =
-      LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, i64, pointer, pointer, i64});
+      LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, i64, pointer, pointer, i32});
   return helper(module, "metate_run_task", type, [&](LLVM::LLVMFuncOp function, Code &code) {
     OpBuilder &builder = code.builder;
     auto arguments = function.getArguments();
@@ -82,9 +82,18 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
     };
     // What is too little to share asks nobody, nor does a task in order. Where several workers would only be in
     // each other's way, the executor is asked for one: it may have to look for interrupts between chunks.
-    Value isSerial = LLVM::OrOp::create(
-        builder, code.loc, compare(LLVM::ICmpPredicate::slt, count, arguments[7]),
-        compare(LLVM::ICmpPredicate::slt, arguments[4], code.constant(0, 64)));
+    Value grain = arguments[2], part = arguments[7];
+    Value least =
+        LLVM::LShrOp::create(builder, code.loc, grain,
+                             LLVM::ZExtOp::create(builder, code.loc, builder.getI64Type(), part));
+    least = LLVM::UMaxOp::create(builder, code.loc, least, code.constant(2, 64));
+    Value twoChunks = LLVM::ShlOp::create(builder, code.loc, grain, code.constant(1, 64));
+    least = LLVM::SelectOp::create(builder, code.loc,
+                                   compare(LLVM::ICmpPredicate::eq, part, code.constant(0, 32)),
+                                   twoChunks, least);
+    Value isSerial =
+        LLVM::OrOp::create(builder, code.loc, compare(LLVM::ICmpPredicate::slt, count, least),
+                           compare(LLVM::ICmpPredicate::slt, arguments[4], code.constant(0, 64)));
     LLVM::CondBrOp::create(builder, code.loc, isSerial, serial, parallel);
     builder.setInsertionPointToEnd(parallel);
     Value loners = LLVM::TruncOp::create(builder, code.loc, i32, arguments[4]);

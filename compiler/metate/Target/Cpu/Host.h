@@ -14,9 +14,9 @@ constexpr int64_t aloneOffset = 8;
 /// Instead of a number of `loners`: the calling thread runs the task, in order.
 constexpr int64_t inOrder = -1;
 
-/// The module's function (host, count, grain, max_workers, loners, body, context, shared) -> i32 that
+/// The module's function (host, count, grain, max_workers, loners, body, context, part) -> i32 that
 /// runs a task through the host's executor (for one worker where no more than `loners` could come), or
-/// serially: without one, and with fewer than `shared` iterations.
+/// serially: without one, and with less than a 2^part-th of a chunk (0: than two chunks).
 mlir::LLVM::LLVMFuncOp parallelFor(mlir::ModuleOp module);
 
 /// The module's function (host, items, count) that prints through the host's sink, if there is one.

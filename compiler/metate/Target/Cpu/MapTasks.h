@@ -12,8 +12,9 @@
 
 namespace metate::cpu {
 
-/// How a deterministic task is cut whose partial results may be rounded: in pieces of `step` iterations, as
-/// many for any number of workers. Each stores what it has in `results`; combined they are in order.
+/// How a task is cut whose partial results are kept: in pieces of `step` iterations, as many for any number of
+/// workers. Each stores what it has in `results`; combined they are in order. So is a deterministic task whose partial
+/// results may be rounded, and one whose extremes the task behind it asks for, piece by piece (metate-skip-pieces).
 struct Pieces {
   mlir::Value count;   ///< of iterations (of several dimensions: of rows)
   mlir::Value step;    ///< index
@@ -22,6 +23,11 @@ struct Pieces {
 
   static constexpr int64_t most = 256;
   mlir::SmallVector<mlir::Value> values() const { return {count, step, number, results}; }
+};
+
+/// Pieces of a task, and what it does with each.
+struct Cut : Pieces {
+  bool skips; ///< asks what another task has kept of a piece; else it keeps it
 };
 
 /// Maps one kernel: the entry function takes its place, task bodies stand before it.
@@ -70,10 +76,13 @@ private:
   /// `captured`: what the frame holds, behind what is the host's; the launch's operands are among it.
   Body makeBody(LaunchedTask task, llvm::ArrayRef<mlir::Value> captured,
                 mlir::LLVM::LLVMStructType frame, mlir::Value nontemporal,
-                const std::optional<Pieces> &pieces);
+                const std::optional<Cut> &cut);
+  /// The pieces of a task, where it has some; remarks on them.
+  std::optional<Cut> cutOf(RangeOp range, mlir::OpBuilder &builder, mlir::Value count,
+                           mlir::Value grain);
   /// The loops of a body, without or in a loop over pieces; atomics that only accumulate have left them.
   mlir::Operation *buildBody(Code &code, RangeOp range, mlir::LLVM::LLVMFuncOp body,
-                             const std::optional<Pieces> &pieces,
+                             const std::optional<Cut> &cut,
                              llvm::function_ref<mlir::Value(mlir::Value)> inside);
   bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
   /// Iterations become lanes of vectors, where they can and it pays.
@@ -100,10 +109,11 @@ private:
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
   mlir::Value workers;
-  mlir::scf::ForOp innermost; ///< of the loops built last
-  mlir::scf::ForOp rows;      ///< the one around it, of ranges of several dimensions
-  Guesses guesses;            ///< of their variables
-  Sources sizes;              ///< that their bounds are computed of
+  mlir::scf::ForOp innermost;           ///< of the loops built last
+  mlir::scf::ForOp rows;                ///< the one around it, of ranges of several dimensions
+  Guesses guesses;                      ///< of their variables
+  Sources sizes;                        ///< that their bounds are computed of
+  llvm::DenseMap<int64_t, Pieces> kept; ///< of the tasks that others ask, by the pair's number
 };
 
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.
@@ -119,6 +129,9 @@ bool hasRoundedPartials(RangeOp range);
 /// The pieces of such a task, of at least `grain` iterations, in the entry.
 Pieces cutInPieces(RangeOp range, mlir::LLVM::LLVMFuncOp entry, mlir::OpBuilder &builder,
                    mlir::Value count, mlir::Value grain);
+/// In the body of a task that skips pieces, before its loops are made: does what `piece` keeps pass the comparison of `range`?
+mlir::Value holdsExtreme(RangeOp range, mlir::OpBuilder &builder, const Pieces &values,
+                         mlir::Value piece);
 /// In the task's body: the partial results of piece `piece` are stored instead of `merges` being done. Called with no
 /// pieces to do, the body does them, for one piece after the other.
 void storePartials(llvm::ArrayRef<RmwOp> merges, mlir::scf::ForOp pieces, const Pieces &values,
@@ -163,9 +176,10 @@ void writeNontemporal(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::
 /// What a task's work is estimated to be, as values of type index in the entry.
 struct TaskCost {
   mlir::Value grain; ///< iterations (of several dimensions: rows) in a chunk that is worth a worker
-  mlir::Value shared; ///< with fewer, the calling thread asks nobody
   mlir::Value
       loners; ///< with that many workers, or fewer, one alone is as fast: it needs no atomics
+  unsigned part =
+      0; ///< a 2^part-th of a chunk may be shared by threads that are awake; 0: what is less than two chunks is the caller's
 };
 TaskCost costOf(const LaunchedTask &task, mlir::OpBuilder &builder, uint64_t nanoseconds);
 

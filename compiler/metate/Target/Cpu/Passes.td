@@ -20,6 +20,16 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }
 
+def SkipPieces : Pass<"metate-skip-pieces", "::metate::KernelOp"> {
+  let summary = "a loop that looks for an extreme skips the pieces that do not hold it";
+  let description = [{
+    Before: `metate.range (%i) { metate.rmw minnumf %x, %low[0] {metate.reduction} }` over reads of an array, then `metate.range (%i) { scf.if (%x oeq %low) { ... } }` over the same; after:
+    the same with marks, by which metate-map-tasks-cpu keeps the least value of each piece of the first loop, and asks it before it goes through a piece in the
+    second one. Runs before metate-outline-tasks. Not where arguments may overlap, nor in deterministic kernels.
+  }];
+  let statistics = [Statistic<"skipped", "skipped", "loops that skip pieces">];
+}
+
 def GatherAppends : Pass<"metate-gather-appends", "::metate::KernelOp"> {
   let summary = "iterations that count up one place, or append to one list, take places for many at once";
   let description = [{

@@ -1,8 +1,9 @@
-//===- Pieces.cpp - tasks of deterministic kernels --------------*- C++ -*-===//
+//===- Pieces.cpp - tasks whose partial results are kept --------*- C++ -*-===//
 //
 // An executor cuts a loop as it likes, so partial results that are rounded differ with the number of
 // workers. Here a task with such results is a loop over pieces that the task alone decides; each piece
-// stores its partial results, and when all are done they are combined in the order of the pieces.
+// stores its partial results, and when all are done they are combined in the order of the pieces. A task behind it may ask for
+// what a piece has stored (metate-skip-pieces).
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Common/Order.h"
@@ -10,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace metate;
@@ -51,6 +53,28 @@ static Value resultOf(OpBuilder &builder, Location loc, const Pieces &values, Va
   at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), at);
   return LLVM::GEPOp::create(builder, loc, values.results.getType(), builder.getI64Type(),
                              values.results, ArrayRef<LLVM::GEPArg>{at});
+}
+
+Value cpu::holdsExtreme(RangeOp range, OpBuilder &builder, const Pieces &values, Value piece) {
+  Operation *comparison = nullptr;
+  range.walk([&](Operation *op) {
+    if (op->hasAttr(mark::withExtreme))
+      comparison = op;
+  });
+  auto which = comparison->getAttrOfType<DenseI64ArrayAttr>(mark::withExtreme).asArrayRef();
+  Value value = comparison->getOperand(which[1]), asked = comparison->getOperand(1 - which[1]);
+  IRMapping mapping;
+  mapping.map(value,
+              LLVM::LoadOp::create(builder, range.getLoc(), value.getType(),
+                                   resultOf(builder, range.getLoc(), values, piece, which[0])));
+  // What is asked for is a read at a constant place.
+  Operation *read = asked.getDefiningOp();
+  for (Value operand : read->getOperands())
+    if (Operation *constant = operand.getDefiningOp(); constant && range->isAncestor(constant))
+      builder.clone(*constant, mapping);
+  builder.clone(*read, mapping);
+  comparison->removeAttr(mark::withExtreme);
+  return builder.clone(*comparison, mapping)->getResult(0);
 }
 
 void cpu::storePartials(ArrayRef<RmwOp> merges, scf::ForOp pieces, const Pieces &values,

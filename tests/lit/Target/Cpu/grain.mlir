@@ -5,10 +5,9 @@
 // share it.
 // CHECK-LABEL: llvm.func @copy(
 // CHECK-DAG: %[[GRAIN:.*]] = arith.constant 200000 : index
-// CHECK-DAG: %[[SHARED:.*]] = arith.constant 25000 : index
+// CHECK-DAG: %[[PART:.*]] = llvm.mlir.constant(3 : i32)
 // CHECK: %[[I64:.*]] = builtin.unrealized_conversion_cast %[[GRAIN]] : index to i64
-// CHECK: %[[SHARED64:.*]] = builtin.unrealized_conversion_cast %[[SHARED]] : index to i64
-// CHECK: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %[[I64]], %{{.*}}, %[[SHARED64]])
+// CHECK: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %[[I64]], {{.*}}, %[[PART]])
 // SINGLE-LABEL: llvm.func @copy(
 // SINGLE: %[[ONE:.*]] = arith.constant 1 : index
 // SINGLE: %[[I64:.*]] = builtin.unrealized_conversion_cast %[[ONE]] : index to i64
@@ -56,9 +55,8 @@ metate.kernel @sums(%x: !metate.block, %y: !metate.block, %n: index, %m: index) 
 // CHECK: llvm.call @metate_run_task(
 // CHECK-LABEL: llvm.func @branch(
 // CHECK-DAG: %[[GRAIN:.*]] = arith.constant 20833 : index
-// CHECK-DAG: %[[SHARED:.*]] = arith.constant 5208 : index
-// CHECK: %[[SHARED64:.*]] = builtin.unrealized_conversion_cast %[[SHARED]] : index to i64
-// CHECK: llvm.call @metate_run_task({{.*}}, %[[SHARED64]])
+// CHECK-DAG: %[[PART:.*]] = llvm.mlir.constant(2 : i32)
+// CHECK: llvm.call @metate_run_task({{.*}}, %[[PART]])
 metate.kernel @choice(%x: !metate.block, %s: !metate.block, %low: f32, %n: index) {
   %zero = arith.constant 0 : index
   metate.range (%i) = (%zero) to (%n) {
@@ -119,9 +117,8 @@ metate.kernel @blocks(%x: !metate.block, %share: index, %n: index) {
 // CHECK-LABEL: llvm.func @appends(
 // CHECK-DAG: arith.constant 5 : index
 // CHECK-DAG: arith.constant 1333 : index
-// CHECK-DAG: %[[SHARED:.*]] = arith.constant 2666 : index
-// CHECK: %[[SHARED64:.*]] = builtin.unrealized_conversion_cast %[[SHARED]] : index to i64
-// CHECK: llvm.call @metate_run_task({{.*}}, %[[SHARED64]])
+// CHECK-DAG: %[[PART:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK: llvm.call @metate_run_task({{.*}}, %[[PART]])
 !lists = !metate.tree<#metate.dense<"i", [64], [#metate.dynamic<"j", [1024], [#metate.place<"a" : i32>], chunk = 64>]>>
 metate.kernel @appends(%block: !metate.block, %n: index) {
   %zero = arith.constant 0 : index
