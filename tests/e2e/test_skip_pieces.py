@@ -1,4 +1,4 @@
-"""A loop for the place of an extreme asks what the loop before has kept of each piece: results are NumPy's, whatever is in the array."""
+"""A loop for the place of an extreme asks what the loop before has kept of each piece; results are NumPy's."""
 
 import numpy as np
 import pytest

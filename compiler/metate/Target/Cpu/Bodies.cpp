@@ -148,7 +148,7 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   Value total = toLLVM(code, pieces ? pieces->number : count);
   Body body = makeBody(task, captured.getArrayRef(), frame, nontemporal, pieces);
   Value grain = toLLVM(code, pieces ? piecesOf(cost.grain, *pieces, builder) : cost.grain);
-  Value part = code.constant(pieces ? 0 : cost.part, 32);
+  Value part = code.constant(pieces || !sharesChunks ? 0 : cost.part, 32);
   Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
   Value address =
       LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.function.getSymName());

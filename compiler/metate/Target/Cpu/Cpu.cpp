@@ -98,6 +98,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
   bool isNontemporal = options.optLevel > 0 && isPlain && hasLanes;
   tasks.nontemporalBytes = isNontemporal ? int64_t(options.nontemporalBytes) : -1;
+  // A program without a system has its loops where they are called, with their constants.
+  tasks.sharesChunks = !architecture().isBare();
   tasks.profile = options.profile;
   passes.addPass(createMapTasksCpu(tasks));
   if (options.optLevel > 0 && isPlain) {

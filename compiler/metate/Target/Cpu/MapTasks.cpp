@@ -240,7 +240,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
       bool belongsToGraph = isNode(kernel);
       KernelMapping mapping(kernel, converter, chunkNs, acrossIterations, splitBorders,
-                            nontemporalBytes, profile);
+                            nontemporalBytes, profile, sharesChunks);
       mapping.numberTasksFrom(belongsToGraph ? ofGraph : 0);
       mapping.run();
       ofGraph = belongsToGraph ? mapping.nextTask() : 0;

@@ -36,9 +36,11 @@ public:
   /// A chunk of a parallel task is at least `chunkNs` of work, estimated; streams of at least
   /// `nontemporalBytes` bytes are written around the caches.
   KernelMapping(KernelOp kernel, KernelTypeConverter &converter, uint64_t chunkNs,
-                bool acrossIterations, bool splitsBorders, uint64_t nontemporalBytes, bool profile)
+                bool acrossIterations, bool splitsBorders, uint64_t nontemporalBytes, bool profile,
+                bool sharesChunks)
       : kernel(kernel), converter(converter), chunkNs(chunkNs), nontemporalBytes(nontemporalBytes),
-        acrossIterations(acrossIterations), splitsBorders(splitsBorders), profile(profile) {}
+        acrossIterations(acrossIterations), splitsBorders(splitsBorders), profile(profile),
+        sharesChunks(sharesChunks) {}
   void run();
   /// Tasks are told of with numbers from here on: kernels of one graph share the numbers.
   void numberTasksFrom(unsigned number) { tasks = number; }
@@ -105,6 +107,7 @@ private:
   bool acrossIterations; ///< may iterations become lanes of vectors?
   bool splitsBorders;    ///< may loops be cut in border and interior?
   bool profile;          ///< are tasks told of?
+  bool sharesChunks;     ///< may threads that are awake take parts of a chunk?
   unsigned tasks = 0;    ///< that were told of
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to

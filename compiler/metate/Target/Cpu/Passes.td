@@ -15,6 +15,8 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
     "loops with indices that wrap or are held at an edge are cut in border and interior">,
     Option<"nontemporalBytes", "nontemporal-bytes", "int64_t", "-1",
     "a launch that writes so many bytes, row by row, and does not read them writes them around the caches (nontemporally); less than 0: never">,
+    Option<"sharesChunks", "shares-chunks", "bool", "true",
+    "loops of less than two chunks may be shared by threads that are awake">,
     Option<"profile", "profile", "bool", "false",
     "the entry tells its host when a task begins and ends">];
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
