@@ -63,12 +63,15 @@ void pause() {
 #endif
 }
 
-// Threads that are made meanwhile get no signals.
+// Threads that are made meanwhile get no signals from elsewhere.
 class SignalsBlocked {
 public:
   SignalsBlocked() {
     sigset_t all;
     sigfillset(&all);
+    // What a thread does to itself, and what samples it.
+    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
+      sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &before);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
@@ -78,14 +81,18 @@ private:
   sigset_t before;
 };
 
-// The calling thread may run where the process's first one may, not only where its maker may.
-void runAnywhere() {
 #if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(getpid(), sizeof set, &set) == 0)
-    sched_setaffinity(0, sizeof set, &set);
-#endif
+// Where the calling thread or the process's first one may run: either may be bound to less than the other.
+cpu_set_t placesOfProcess() {
+  cpu_set_t first, own;
+  CPU_ZERO(&first);
+  CPU_ZERO(&own);
+  sched_getaffinity(getpid(), sizeof first, &first);
+  sched_getaffinity(0, sizeof own, &own);
+  CPU_OR(&own, &own, &first);
+  return own;
 }
+#endif
 
 // The number of cores' time that a container has, rounded up; 0: it is not bounded.
 uint32_t quotaOfContainer() {
@@ -116,15 +123,15 @@ int64_t now() { return nanoseconds(Clock::now().time_since_epoch()); }
 struct Slot {
   alignas(64) std::atomic<uint64_t> ticket{0}; // wanted << 32 | how many were taken; 0: closed
   Job *job = nullptr;                          // on the caller's stack
-  alignas(64) std::atomic<uint32_t> done{
-      0}; // helpers that have left; threads that look read the line above
+  // Helpers that have left. A line of its own: threads that look read the one above.
+  alignas(64) std::atomic<uint32_t> done{0};
   std::atomic<bool> isAwaited{false};
 
   void open(Job &of, uint32_t helpers) {
     job = &of;
     done.store(0, std::memory_order_relaxed);
-    ticket.store(uint64_t(helpers)
-                 << 32); // before the look for sleepers, as they look the other way
+    // Before the look for sleepers, as they look the other way.
+    ticket.store(uint64_t(helpers) << 32);
   }
   // How many helpers there were, or are.
   uint32_t close() {
@@ -150,7 +157,7 @@ public:
     try {
       while (threads.size() + 1 < workers)
         threads.emplace_back([this] { serve(); });
-    } catch (const std::system_error &) {
+    } catch (...) { // no thread, or no memory for one
       if (threads.empty())
         throw;
     }
@@ -260,22 +267,27 @@ private:
       for (int k = 0; k < looks; ++k, pause())
         if (haveLeft())
           return;
-      waited = now() - since;
       if (waited > nanoseconds(stubborn))
         std::this_thread::yield();
-    } while (waited < nanoseconds(kept));
-    if (begun && waited > nanoseconds(kept) +
-                              (since - begun)) // no loop that was longer than it was said to be
+      waited = now() - since;
+    } while (waited < nanoseconds(kept) && !haveLeft());
+    if (!haveLeft()) {
+      std::unique_lock lock(mutex);
+      slot.isAwaited.store(true);
+      left.wait(lock, haveLeft);
+      slot.isAwaited.store(false);
+    }
+    // Not where the loop was longer than it was said to be: the caller's own part took as long.
+    if (begun && now() - since > nanoseconds(kept) + (since - begun))
       beQuiet();
-    std::unique_lock lock(mutex);
-    slot.isAwaited.store(true);
-    left.wait(lock, haveLeft);
-    slot.isAwaited.store(false);
   }
 
   // A helper's life.
   void serve() {
-    runAnywhere();
+#if defined(__linux__)
+    sched_setaffinity(0, sizeof places,
+                      &places); // not only where the thread that made it is bound to
+#endif
     int64_t since = now(); // of the last loop
     while (look(since) || sleep(since)) {
       for (uint64_t seen = opened.load(); seen; seen &= seen - 1) {
@@ -365,6 +377,9 @@ private:
   std::atomic<uint32_t> inARow{0};
   std::atomic<uint32_t> started{0}; // threads; fewer than workers - 1 where the system refused some
   const pid_t home = getpid();
+#if defined(__linux__)
+  const cpu_set_t places = placesOfProcess();
+#endif
   std::vector<std::thread> threads;
 };
 
@@ -382,9 +397,9 @@ int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t max_worke
 uint32_t metate_threads_cores(void) {
   uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u); // 0: the system does not say
 #if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(getpid(), sizeof set, &set) == 0)
-    cores = uint32_t(CPU_COUNT(&set));
+  cpu_set_t places = placesOfProcess();
+  if (int count = CPU_COUNT(&places)) // 0: more cores than the set has room for
+    cores = uint32_t(count);
 #endif
   uint32_t quota = quotaOfContainer();
   return quota && quota < cores ? quota : cores;

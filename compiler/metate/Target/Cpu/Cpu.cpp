@@ -86,7 +86,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addNestedPass<KernelOp>(createAliasScopes());
   if (options.optLevel > 0 && isPlain)
     passes.addNestedPass<KernelOp>(createParallelAccesses());
-  if (options.optLevel > 0)
+  // What pieces keep is on the stack.
+  if (options.optLevel > 0 && !architecture().isBare())
     passes.addNestedPass<KernelOp>(createSkipPieces());
   passes.addPass(createOutlineTasks());
   MapTasksCpuOptions tasks;

@@ -10,6 +10,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Passes.h"
+#include "metate/Transforms/ByteAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -37,33 +38,26 @@ static bool isExact(Operation *op) {
          llvm::all_of(op->getOperandTypes(), isWhole) && isWhole(op->getResult(0).getType());
 }
 
+/// Of any two iterations: only places that constants name are known to be apart.
+static bool mayOverlap(const ByteAccess &a, const ByteAccess &b) {
+  if (a.form.terms.empty() && b.form.terms.empty())
+    return a.mayOverlap(b);
+  return a.scope == b.scope || a.scope < 0 || b.scope < 0;
+}
+
+/// Anything that is no plain access, may.
+static bool mayWrite(Operation *root, const ByteAccess &place) {
+  auto writes = [&](Operation *op) {
+    if (isa<ReadOp>(op) || op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    std::optional<ByteAccess> access = ByteAccess::of(op);
+    bool may = access ? mayOverlap(*access, place) : !isMemoryEffectFree(op);
+    return may ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return root->walk(writes).wasInterrupted();
+}
+
 namespace {
-/// A place that a constant names, or any of its block.
-struct Place {
-  Value block;
-  int64_t scope;
-  std::optional<int64_t> offset;
-  int64_t bytes = 8;
-
-  template <typename Access> static Place of(Access access, Type type) {
-    Place place{access.getBlock(), int64_t(access.getScope()), std::nullopt};
-    APInt offset;
-    if (matchPattern(access.getOffset(), m_ConstantInt(&offset)))
-      place.offset = offset.getSExtValue();
-    if (type.isIntOrFloat())
-      place.bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
-    return place;
-  }
-
-  bool mayBe(const Place &other) const {
-    if (scope != other.scope)
-      return false;
-    bool areApart = block == other.block && offset && other.offset &&
-                    (*offset + bytes <= *other.offset || *other.offset + other.bytes <= *offset);
-    return !areApart;
-  }
-};
-
 /// What two ranges compute alike, as far as it was asked for, and what they read for it.
 class Alike {
 public:
@@ -102,7 +96,8 @@ private:
     auto access = dyn_cast<ReadOp>(p);
     if (p->getName() != q->getName() || a.getType() != b.getType() ||
         p->getPropertiesAsAttribute() != q->getPropertiesAsAttribute() ||
-        (access ? access.getAcquire() : !isExact(p)))
+        (access ? access.getAcquire() || !first->isAncestor(p) || !second->isAncestor(q)
+                : !isExact(p)))
       return false;
     if (access)
       read.push_back(access);
@@ -182,6 +177,7 @@ struct SkipPieces : metate::impl::SkipPiecesBase<SkipPieces> {
     KernelOp kernel = getOperation();
     if (kernel.getMayAlias() || kernel->hasAttr(mark::deterministic))
       return;
+    pairs = 0;
     SmallVector<RangeOp> ranges;
     kernel.walk([&](RangeOp range) { ranges.push_back(range); });
     for (RangeOp range : ranges)
@@ -198,8 +194,8 @@ private:
       auto asked = comparison->getOperand(1 - operand).getDefiningOp<ReadOp>();
       if (!asked || !range->isAncestor(asked) || asked.getAcquire())
         continue;
-      Place place = Place::of(asked, asked.getType());
-      if (!place.offset || mayWrite(range, place))
+      ByteAccess place = *ByteAccess::of(asked);
+      if (!place.form.terms.empty() || mayWrite(range, place))
         continue;
       // Back to whoever wrote it last.
       SmallVector<Operation *> between;
@@ -219,7 +215,7 @@ private:
   }
 
   bool pairUp(RangeOp first, RangeOp second, Operation *comparison, unsigned operand,
-              const Place &place, ArrayRef<Operation *> between) {
+              const ByteAccess &place, ArrayRef<Operation *> between) {
     if (first->hasAttr(mark::skipsPieces))
       return false;
     // Its partial results, of which there is one for each.
@@ -228,28 +224,27 @@ private:
       if (rmw->hasAttr(mark::reduction))
         partials.push_back(rmw);
     });
-    SmallVector<Place> places;
+    SmallVector<ByteAccess> places;
     for (RmwOp rmw : partials)
-      places.push_back(Place::of(rmw, rmw.getValue().getType()));
+      places.push_back(*ByteAccess::of(rmw));
     for (auto [k, one] : llvm::enumerate(places))
-      for (const Place &other : ArrayRef(places).drop_front(k + 1))
-        if (!one.offset || !other.offset || one.mayBe(other))
+      for (const ByteAccess &other : ArrayRef(places).drop_front(k + 1))
+        if (mayOverlap(one, other))
           return false;
-    auto here = llvm::find_if(places, [&](const Place &one) { return one.mayBe(place); });
+    auto here = llvm::find_if(places, [&](const ByteAccess &one) { return one.isSameAs(place); });
     if (here == places.end())
       return false;
     int64_t number = here - places.begin();
     RmwOp extreme = partials[number];
     Alike alike(first, second);
-    if (here->offset != place.offset || here->block != place.block ||
-        extreme->getBlock() != &first.getBody().front() || !extreme.getOld().use_empty() ||
+    if (extreme->getBlock() != &first.getBody().front() || !extreme.getOld().use_empty() ||
         !llvm::all_of(partials, [](RmwOp rmw) { return rmw.getOld().use_empty(); }) ||
         !holdsForTheExtreme(comparison, operand, extreme.getKind()) || !alike.areBounds() ||
         !alike.are(extreme.getValue(), comparison->getOperand(operand)))
       return false;
     // What is compared is what the extreme was taken of.
     for (ReadOp read : alike.reads()) {
-      Place value = Place::of(read, read.getType());
+      ByteAccess value = *ByteAccess::of(read);
       if (mayWrite(first, value) ||
           (!isMutant(Mutant::WrittenValueSkipped) &&
            llvm::any_of(between, [&](Operation *op) { return mayWrite(op, value); })))
@@ -269,23 +264,6 @@ private:
            "one that is asked for are skipped";
     ++skipped;
     return true;
-  }
-
-  /// Anything that is no plain access, may.
-  static bool mayWrite(Operation *root, const Place &place) {
-    return root
-        ->walk([&](Operation *op) {
-          bool may = false;
-          if (auto write = dyn_cast<WriteOp>(op))
-            may = Place::of(write, write.getValue().getType()).mayBe(place);
-          else if (auto rmw = dyn_cast<RmwOp>(op))
-            may = Place::of(rmw, rmw.getValue().getType()).mayBe(place);
-          else
-            may = !isa<ReadOp>(op) && !op->getNumRegions() &&
-                  !op->hasTrait<OpTrait::IsTerminator>() && !isMemoryEffectFree(op);
-          return may ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
   }
 
   int64_t pairs = 0;
