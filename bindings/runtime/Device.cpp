@@ -147,8 +147,6 @@ int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t m
     limit = maxWorkers;
   if (Launch::isBrief())
     limit = 1;
-  if (count < grain / 16) // nobody shares that
-    limit = 1;
   if (limit > 1)
     if (int32_t status = device->startPool(); status != METATE_OK)
       return status;
@@ -176,6 +174,8 @@ bool Device::copy(PyObject *to, PyObject *from) {
   };
   constexpr int64_t grain = 1 << 17;
   nb::gil_scoped_release released;
+  if (target->len < 2 * grain) // nobody starts threads for that
+    return work(&bytes, 0, target->len, 0) == METATE_OK;
   return parallelFor(this, target->len, grain, 0, work, &bytes) == METATE_OK;
 }
 
