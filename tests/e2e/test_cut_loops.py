@@ -61,3 +61,35 @@ def test_the_turn_lies_before_in_and_behind_the_loop(options, first, last):
             total = (total + 2**31) % 2**32 - 2**31
             assert run(x, k, first, last) == total
             np.testing.assert_array_equal(x, expected)
+
+
+@every_way
+@pytest.mark.parametrize("e", [-4, -1, 0, 1, 3])
+def test_the_turn_leaves_what_is_read_as_it_is(options, e):
+    with mt.Context(**options):
+
+        @mt.kernel
+        def run(x: array(f32, 1), k: i32, e: i32):
+            mt.loop_config(serialize=True)
+            for j in range(4, x.shape[0] - 4):
+                x[j] = mt.max(x[j + e], x[k])
+
+        @mt.kernel
+        def add(x: array(f32, 1), k: i32, e: i32):
+            mt.loop_config(serialize=True)
+            for j in range(4, x.shape[0] - 4):
+                x[j] = x[j + e] + x[k]
+
+        # Few values, so that most turns write what is there; zeros of both signs, that are equal and not the same.
+        rng = np.random.default_rng(e + 10)
+        for kernel, rule in ((run, max), (add, lambda a, b: a + b)):
+            for values in ([0, 1, 2], [0], [0.0, -0.0]):
+                for k in (0, 4, 5, 9, 20, 43, 47):
+                    x = rng.choice(np.array(values, np.float32), 48)
+                    expected = x.copy()
+                    kernel(x, k, e)
+                    for j in range(4, 44):
+                        expected[j] = rule(expected[j + e], expected[k])
+                    np.testing.assert_array_equal(x, expected)
+                    if kernel is add:
+                        np.testing.assert_array_equal(np.signbit(x), np.signbit(expected))

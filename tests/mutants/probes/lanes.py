@@ -143,6 +143,32 @@ def cut_turn_forgotten():
     expect(x, [10] * 3 + [15] * 17)
 
 
+@probe("ChangingTurnForgotten")
+def changing_turn_forgotten():
+    @mt.kernel
+    def run(x: array(i32, 1), k: i32):
+        mt.loop_config(serialize=True)
+        for j in range(x.shape[0]):
+            x[j] = x[j] + x[k]
+
+    x = np.full(20, 5, np.int32)
+    run(x, 2)
+    expect(x, [10] * 3 + [15] * 17)
+
+
+@probe("EarlierWriteForgotten")
+def earlier_write_forgotten():
+    @mt.kernel
+    def run(x: array(i32, 1), k: i32):
+        mt.loop_config(serialize=True)
+        for j in range(4, x.shape[0]):
+            x[j] = x[j - 4] + x[k]
+
+    x = np.array([1] * 4 + [0] * 20, np.int32)
+    run(x, 9)
+    expect(x, [1] * 10 + [2] * 4 + [3] * 4 + [4] * 4 + [5] * 2)
+
+
 @probe("BlendedStale")
 def blended_stale():
     @mt.kernel

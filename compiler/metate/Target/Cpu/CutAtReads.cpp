@@ -2,10 +2,12 @@
 //
 // `for j in range(n): d[i, j] = min(d[i, j], d[i, k] + d[k, j])` reads d[i, k] in each turn, for the turn j == k may change it. The turns
 // up to that one, which reads before it writes, and those behind it read one number each, outside of their loop; LLVM makes vectors of them.
+// Where that turn can be asked first what it will write, and writes what is there already, one loop has all turns.
 //
 // Where the numbers of a row lie only the launch knows of an array: a loop for rows that lie number by number is cut.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/LoopAnnotation.h"
@@ -55,7 +57,7 @@ private:
     if (getConstantIntValue(loop.getStep()) != 1 || !loop.getInductionVar().getType().isIndex() ||
         (lower && upper && *upper - *lower < leastCutTurns))
       return false;
-    llvm::SmallDenseSet<int64_t> read, written;
+    llvm::SmallDenseSet<int64_t> read;
     bool isPlain =
         !loop.getBody()
              ->walk([&](Operation *op) {
@@ -182,40 +184,137 @@ private:
     return arith::DivSIOp::create(builder, loc, distance, number(size));
   }
 
+  /// Of a read: can the cut turn do it before the loop? `distance`: bytes from what a turn writes to what it reads, where turns may write that.
+  struct Early {
+    bool isPossible = false;
+    std::optional<LinearForm> distance;
+    int64_t bytes = 0;
+  };
+
+  Early early(ReadOp read) {
+    if (read.getAcquire() || isa<VectorType>(read.getType()))
+      return {};
+    if (!written.contains(read.getScope()) || llvm::is_contained(reads, read))
+      return {.isPossible = true, .distance = std::nullopt, .bytes = 0};
+    LinearForm rest = LinearForm::of(read.getOffset()).without(loop.getInductionVar());
+    if (read.getScope() != reads[0].getScope() || read.getBlock() != reads[0].getBlock() ||
+        LinearForm::of(read.getOffset()).coefficient(loop.getInductionVar()) != size ||
+        !llvm::all_of(writes, [&](WriteOp write) { return read->isBeforeInBlock(write); }) ||
+        !llvm::all_of(rest.terms,
+                      [&](auto &term) { return loop.isDefinedOutsideOfLoop(term.first); }))
+      return {};
+    return {.isPossible = true,
+            .distance = rest.minus(*row),
+            .bytes = int64_t(llvm::divideCeil(read.getType().getIntOrFloatBitWidth(), 8))};
+  }
+
+  /// What `op` and those before it need to give their results, in order; false if the cut turn cannot be asked before the loop.
+  bool slice(Value value, llvm::SetVector<Operation *> &ops) {
+    Operation *op = value.getDefiningOp();
+    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar())
+      return true;
+    if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() ||
+        (isa<ReadOp>(op) ? !early(cast<ReadOp>(op)).isPossible : !isMemoryEffectFree(op)))
+      return false;
+    if (ops.contains(op))
+      return true;
+    if (!llvm::all_of(op->getOperands(), [&](Value operand) { return slice(operand, ops); }))
+      return false;
+    ops.insert(op);
+    return true;
+  }
+
+  /// Does `turn` write what is there already? It is asked before the loop, and must read nothing that an earlier turn writes.
+  Value leavesRead(Value turn) {
+    WriteOp write = writes.back();
+    llvm::SetVector<Operation *> ops;
+    if (!llvm::all_of(writes,
+                      [&](WriteOp each) { return each->getBlock() == loop.getBody(); }) ||
+        !slice(write.getValue(), ops))
+      return nullptr;
+    auto is = [&](OpBuilder &at, arith::CmpIPredicate how, Value a, Value b) -> Value {
+      return arith::CmpIOp::create(at, loc, how, a, b);
+    };
+    Value isRun =
+        arith::AndIOp::create(builder, loc,
+                              is(builder, arith::CmpIPredicate::sle, loop.getLowerBound(), turn),
+                              is(builder, arith::CmpIPredicate::slt, turn, loop.getUpperBound()));
+    IndexBuilder index(builder, loc);
+    // As far from the first write as the read turn's is: what lies before it, nobody has written.
+    Value done = arith::MulIOp::create(
+        builder, loc, arith::SubIOp::create(builder, loc, loop.getLowerBound(), turn), number(size));
+    for (Operation *op : ops)
+      if (auto read = dyn_cast<ReadOp>(op)) {
+        Early found = early(read);
+        if (!found.distance || (found.distance->terms.empty() && found.distance->constant >= 0) ||
+            isMutant(Mutant::EarlierWriteForgotten))
+          continue;
+        Value distance = found.distance->emit(index);
+        Value end = arith::AddIOp::create(builder, loc, distance, number(found.bytes));
+        Value isApart = arith::OrIOp::create(
+            builder, loc, is(builder, arith::CmpIPredicate::sge, distance, number(0)),
+            is(builder, arith::CmpIPredicate::sle, end, done));
+        isRun = arith::AndIOp::create(builder, loc, isRun, isApart);
+      }
+    auto asked = scf::IfOp::create(builder, loc, builder.getI1Type(), isRun, /*withElseRegion=*/true);
+    OpBuilder then = asked.getThenBodyBuilder(), otherwise = asked.getElseBodyBuilder();
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), turn);
+    for (Operation *op : ops)
+      then.clone(*op, mapping);
+    Value before = then.clone(*reads[0], mapping)->getResult(0);
+    Type bits = then.getIntegerType(write.getValue().getType().getIntOrFloatBitWidth());
+    auto asBits = [&](Value value) -> Value {
+      return value.getType() == bits ? value : arith::BitcastOp::create(then, loc, bits, value);
+    };
+    Value same = is(then, arith::CmpIPredicate::eq, asBits(before),
+                    asBits(mapping.lookupOrDefault(write.getValue())));
+    if (isMutant(Mutant::ChangingTurnForgotten))
+      same = arith::ConstantIntOp::create(then, loc, 1, 1);
+    scf::YieldOp::create(then, loc, same);
+    scf::YieldOp::create(otherwise, loc,
+                         Value(arith::ConstantIntOp::create(otherwise, loc, 0, 1)));
+    return asked.getResult(0);
+  }
+
   /// for part in 0, 1: each with what it reads.
   void assemble() {
     Value turn = turnOfRead(), one = number(1);
     Value cut = within(arith::AddIOp::create(builder, loc, turn, one));
     if (isMutant(Mutant::CutTurnForgotten))
       cut = within(turn);
-    auto parts = scf::ForOp::create(builder, loc, number(0), number(2), one, loop.getInitArgs());
+    if (Value leaves = leavesRead(turn))
+      cut = arith::SelectOp::create(builder, loc, leaves, loop.getUpperBound(), cut);
+    // Carried, not selected: what the first part reads need not wait for what the cut turn reads.
+    SmallVector<Value> carried(loop.getInitArgs());
+    carried.append({loop.getLowerBound(), cut});
+    auto parts = scf::ForOp::create(builder, loc, number(0), number(2), one, carried);
     parts->setAttr("loop_annotation", LoopAnnotation::asItIs().in(builder.getContext()));
-    loop->replaceAllUsesWith(parts.getResults());
+    loop->replaceAllUsesWith(parts.getResults().drop_back(2));
     OpBuilder inside = OpBuilder::atBlockBegin(parts.getBody());
-    Value isFirst =
-        arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, parts.getInductionVar(), one);
-    Value start = arith::SelectOp::create(inside, loc, isFirst, loop.getLowerBound(), cut);
-    Value stop = arith::SelectOp::create(inside, loc, isFirst, cut, loop.getUpperBound());
+    ValueRange before = parts.getRegionIterArgs().drop_back(2);
+    Value start = parts.getRegionIterArgs().drop_back().back(), stop = parts.getRegionIterArgs().back();
     Value isRun = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, start, stop);
-    ValueRange carried = parts.getRegionIterArgs();
     auto run = scf::IfOp::create(inside, loc, loop.getResultTypes(), isRun,
                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
     for (Block *block : {run.thenBlock(), run.elseBlock()})
       if (!block->empty())
         block->getTerminator()->erase();
     OpBuilder none = OpBuilder::atBlockEnd(run.elseBlock());
-    scf::YieldOp::create(none, loc, carried);
+    scf::YieldOp::create(none, loc, before);
     for (ReadOp read : reads)
       read->moveBefore(run.thenBlock(), run.thenBlock()->end());
+    Value upper = loop.getUpperBound();
     loop->remove();
     run.thenBlock()->push_back(loop);
     loop.getLowerBoundMutable().set(start);
     loop.getUpperBoundMutable().set(stop);
-    loop.getInitArgsMutable().assign(carried);
+    loop.getInitArgsMutable().assign(before);
     OpBuilder some = OpBuilder::atBlockEnd(run.thenBlock());
     scf::YieldOp::create(some, loc, loop.getResults());
-    if (parts.getNumResults())
-      scf::YieldOp::create(inside, loc, run.getResults());
+    SmallVector<Value> next(run.getResults());
+    next.append({stop, upper});
+    scf::YieldOp::create(inside, loc, next);
   }
 
   scf::ForOp loop;
@@ -223,6 +322,7 @@ private:
   Location loc;
   SmallVector<ReadOp> reads;
   SmallVector<WriteOp> writes;
+  llvm::SmallDenseSet<int64_t> written; ///< scopes
   std::optional<LinearForm> row;
   int64_t size = 0;
 };
