@@ -26,12 +26,13 @@ std::string besideLibmetate(const std::string &file) {
 
 Device::Device(uint32_t threads, bool isProfiled, std::string ofDriver,
                std::shared_ptr<Device> beside)
-    : driver(std::move(ofDriver)), machine(beside ? beside->machine : std::make_shared<char>()),
+    : driver(std::move(ofDriver)), machine(beside ? beside->machine : std::make_shared<KeptMemory>()),
       threadLimit(threads) {
   findPool();
   metate_executor executor{this, &Device::parallelFor, Device::threads(), 0};
   metate_print_sink sink{this, &Device::print};
-  metate_device_hooks hooks{sizeof(hooks), 0, nullptr, &executor, &sink};
+  metate_allocator allocator = machine->hooks();
+  metate_device_hooks hooks{sizeof(hooks), 0, &allocator, &executor, &sink};
   check(beside            ? metate_device_open_beside(beside->get(), &hooks, &device)
         : driver == "cpu" ? metate_device_open(&hooks, &device)
                           : openBy(hooks));

@@ -8,6 +8,7 @@
 #define METATE_BINDINGS_RUNTIME_DEVICE_H
 
 #include "BufferView.h"
+#include "KeptMemory.h"
 #include "Profile.h"
 #include "Status.h"
 
@@ -73,7 +74,7 @@ private:
   int32_t openBy(const metate_device_hooks &hooks);
 
   std::string driver;
-  std::shared_ptr<char> machine; // the same one in all devices on it: it holds nothing
+  std::shared_ptr<KeptMemory> machine; // the same one in all devices on it: the machine's memory is from there
   bool runsOnHost = driver == "cpu";
   bool runsOnCuda = driver == "cuda";
   bool runsOnSimt = driver == "simt";

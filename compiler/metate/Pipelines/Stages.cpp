@@ -92,8 +92,8 @@ static void layoutPasses(OpPassManager &passes, const Options &options, const Ta
   if (options.privateReductions) {
     passes.addNestedPass<KernelOp>(
         createPrivateCopies({tuning.copiesBytes, tuning.addsPerCell, tuning.leastAdds}));
-    passes.addNestedPass<KernelOp>(
-        createBinScatters({tuning.orderBytes, tuning.leastAdds, tuning.addsToOrder}));
+    passes.addNestedPass<KernelOp>(createBinScatters(
+        {tuning.orderBytes, tuning.leastAdds, tuning.addsToOrder, tuning.streamedOrder}));
     passes.addNestedPass<KernelOp>(createCountPlaces({tuning.orderBytes, tuning.leastPlaces}));
   }
   // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.

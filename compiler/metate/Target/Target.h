@@ -33,10 +33,12 @@ struct LayoutTuning {
   int64_t notedCells = 0;    ///< of a leaf whose deactivations are noted on the stack, at most
   int64_t copiesBytes = 0;   ///< of what a loop adds to, a copy for each piece of it, at most
   int64_t orderBytes = 0;    ///< of iterations in the order of where they add, at most
-  int64_t addsToOrder = 16;  ///< of an iteration that is put in order, at least
-  int64_t addsPerCell = 8;   ///< of a piece, to each number of its copy, at least
-  int64_t leastAdds = 0;     ///< of a piece
-  int64_t leastPlaces = 0;   ///< that a loop takes of lists and that are counted beforehand
+  int64_t streamedOrder =
+      -1; ///< bytes of an order that is written around the caches, at least; less than 0: none is
+  int64_t addsToOrder = 16; ///< of an iteration that is put in order, at least
+  int64_t addsPerCell = 8;  ///< of a piece, to each number of its copy, at least
+  int64_t leastAdds = 0;    ///< of a piece
+  int64_t leastPlaces = 0;  ///< that a loop takes of lists and that are counted beforehand
   int64_t ownRowBytes = 0; ///< of rows that are an iteration's own and become local arrays, at most
   int64_t usesOfOwnRow = 4; ///< for each access that copies such a row, at least
   bool rows = true;         ///< may rows be read whole?

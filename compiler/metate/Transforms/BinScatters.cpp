@@ -60,7 +60,7 @@ private:
     if (!bases)
       return decline(range, "an iteration's places are not around one that is computed from what "
                             "the loop does not write");
-    Bins bins(range, cells, *bases, *lower, count);
+    Bins bins(range, cells, *bases, *lower, count, streamed);
     if (!bins.fits() || bins.orderBytes() > mostBytes || count > INT32_MAX)
       return decline(range, "the memory for it would be too large");
     if (auto remark = remarkDone(range, "bin-scatters", "atomics"))

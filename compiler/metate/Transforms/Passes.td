@@ -477,7 +477,8 @@ def BinScatters : Metate_Pass<"metate-bin-scatters", "::metate::KernelOp"> {
   }];
   let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of the order, at most: the target's (LayoutTuning), as what follows; 0: no bins">,
     Option<"least", "least", "int64_t", /*default=*/"16384", "iterations of a loop, at least">,
-    Option<"leastNumbers", "least-numbers", "int64_t", /*default=*/"16", "that an iteration adds, at least: sorting costs about as much as ten">];
+    Option<"leastNumbers", "least-numbers", "int64_t", /*default=*/"16", "that an iteration adds, at least: sorting costs about as much as ten">,
+    Option<"streamed", "streamed", "int64_t", /*default=*/"-1", "bytes of the order, at least, of which whole lines are written around the caches; less than 0: none">];
   let statistics = [Statistic<"binned", "binned", "loops whose iterations are put in order">];
 }
 

@@ -14,9 +14,9 @@ using namespace metate;
 static constexpr int64_t mostRecorded = 256;
 
 Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases, int64_t lower,
-           int64_t count)
+           int64_t count, int64_t streamed)
     : range(range), builder(range), at(builder, range.getLoc()), cells(cells), lower(lower),
-      count(count) {
+      count(count), streamed(streamed) {
   static constexpr int64_t blockOf[] = {1024, 32, 8};
   size_t rank = bases.size();
   for (auto [base, extent] : llvm::zip(bases, cells.first().extents))
@@ -35,6 +35,15 @@ Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases
   recordBytes = recordBytes == 0 ? 0 : llvm::PowerOf2Ceil(recordBytes);
   if (recordBytes > mostRecorded)
     reads.clear(), recordBytes = 0;
+  isOrdered = needsIteration();
+}
+
+/// Does the body ask for more of its iteration than what is recorded of it?
+bool Bins::needsIteration() {
+  auto isRecorded = [&](Operation *op) {
+    return llvm::any_of(reads, [&](const Read &read) { return read.op == op; });
+  };
+  return !llvm::all_of(range.getBody().getArgument(0).getUsers(), isRecorded);
 }
 
 /// The number of the block around which the iteration adds. One that adds nowhere may be in any.
@@ -92,15 +101,51 @@ void Bins::sumUp() {
 
 void Bins::placeParts() {
   OpBuilder::InsertionGuard guard(builder);
-  Value part = task(sortedParts).getBody().getArgument(0), order = orderPool();
+  RangeOp made = task(sortedParts);
+  Value part = made.getBody().getArgument(0), order = orderPool();
   Value first = at.multiply(part, blocks());
-  Value iteration = enter(at.divide(at.multiply(part, count), sortedParts),
-                          at.divide(at.multiply(at.add(part, 1), count), sortedParts));
+  Value from = at.divide(at.multiply(part, count), sortedParts),
+        to = at.divide(at.multiply(at.add(part, 1), count), sortedParts);
+  if (isStreamed())
+    return placeAround(made, order, first, from, to);
+  Value iteration = enter(from, to);
+  gather(at.add(iteration, lower), order, recordOf(placeOf(iteration, order, first)));
+}
+
+/// Takes a place of the iteration's block.
+Value Bins::placeOf(Value iteration, Value order, Value first) {
   Value counter = at.add(first, read(order, blockNumbers(), iteration));
   Value place = read(order, counters(), counter);
-  write(iteration, order, ordered(), place);
-  gather(at.add(iteration, lower), order, recordOf(place));
+  if (isOrdered)
+    write(iteration, order, ordered(), place);
   write(at.add(place, 1), order, counters(), counter);
+  return place;
+}
+
+/// Each record lies in other lines than the one before: as many stores as a record has numbers wait for a line that is not in the cache. Some
+/// records are gathered where it is, and then written line by line; nobody reads what was there.
+void Bins::placeAround(RangeOp made, Value order, Value first, Value from, Value to) {
+  Value batch = pool("scatter_batch", PoolKind::Worker, recordsAtOnce * recordBytes);
+  Value begin = enter(from, to, recordsAtOnce);
+  // So few turns that no vectors are made of them, which would have to take records apart.
+  Value number = at.least(at.subtract(to, begin), at.index(recordsAtOnce));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Value k = enter(at.index(0), number);
+    gather(at.add(at.add(begin, k), lower), batch, recordOf(k));
+  }
+  takeVectorsApart(made);
+  setMark(made, mark::sideBySide);
+  Value k = enter(at.index(0), number);
+  Value here = recordOf(k), there = recordOf(placeOf(at.add(begin, k), order, first));
+  auto line = VectorType::get(lineBytes / 4, builder.getI32Type());
+  for (int64_t byte = 0; byte < recordBytes; byte += lineBytes) {
+    Value read = ReadOp::create(builder, at.loc, line, batch, at.add(here, byte), scope(),
+                                /*acquire=*/false, /*invariant=*/false);
+    auto write = WriteOp::create(builder, at.loc, read, order, at.add(there, byte), scope(),
+                                 /*release=*/false);
+    setMark(write, mark::nontemporal);
+  }
 }
 
 /// What the iteration reads goes to its record.
@@ -138,7 +183,8 @@ void Bins::runBlock(RangeOp made, Value order, Value tile, Value from, Value to,
   OpBuilder::InsertionGuard guard(builder);
   Value place = enter(from, to);
   IRMapping mapping;
-  mapping.map(range.getBody().getArgument(0), at.add(read(order, ordered(), place), lower));
+  if (isOrdered)
+    mapping.map(range.getBody().getArgument(0), at.add(read(order, ordered(), place), lower));
   for (const Read &read : reads)
     mapping.map(read.op->getResult(0), recorded(read, order, recordOf(place)));
   for (Operation &op : range.getBody().front().without_terminator())

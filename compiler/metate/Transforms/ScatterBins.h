@@ -18,6 +18,9 @@ namespace metate {
 /// Parts of the iterations that are sorted side by side.
 inline constexpr int64_t sortedParts = 16;
 
+/// Records that are written around the caches: a worker gathers so many before it writes them.
+inline constexpr int64_t recordsAtOnce = 8, lineBytes = 64;
+
 /// Where an axis of the grid is cut.
 struct Axis {
   ScatterBase base;
@@ -31,7 +34,7 @@ struct Axis {
 class Bins {
 public:
   Bins(RangeOp range, const ScatterCells &cells, llvm::ArrayRef<ScatterBase> bases, int64_t lower,
-       int64_t count);
+       int64_t count, int64_t streamed);
 
   int64_t blocks() const {
     int64_t number = 1;
@@ -60,10 +63,15 @@ private:
     int64_t offset, bytes;
   };
 
+  /// Are records whole lines that are written around the caches?
+  bool isStreamed() const {
+    return streamed >= 0 && recordBytes >= lineBytes && recordBytes * count >= streamed;
+  }
+
   // The parts of the pool, in bytes.
   int64_t blockNumbers() const { return recordBytes * count; }
   int64_t ordered() const { return blockNumbers() + 4 * count; }
-  int64_t counters() const { return ordered() + 4 * count; }
+  int64_t counters() const { return ordered() + (isOrdered ? 4 * count : 0); }
   int64_t begins() const { return counters() + 4 * sortedParts * blocks(); }
 
   int64_t scope() const { return range->getParentOfType<KernelOp>().getBody().getNumArguments(); }
@@ -90,8 +98,8 @@ private:
     builder.setInsertionPointToStart(&made.getBody().front());
     return made;
   }
-  mlir::Value enter(mlir::Value from, mlir::Value to) {
-    auto loop = mlir::scf::ForOp::create(builder, at.loc, from, to, at.index(1));
+  mlir::Value enter(mlir::Value from, mlir::Value to, int64_t step = 1) {
+    auto loop = mlir::scf::ForOp::create(builder, at.loc, from, to, at.index(step));
     builder.setInsertionPointToStart(loop.getBody());
     return loop.getInductionVar();
   }
@@ -100,6 +108,10 @@ private:
   void countParts();
   void sumUp();
   void placeParts();
+  bool needsIteration();
+  mlir::Value placeOf(mlir::Value iteration, mlir::Value order, mlir::Value first);
+  void placeAround(RangeOp made, mlir::Value order, mlir::Value first, mlir::Value from,
+                   mlir::Value to);
   void scatter(int64_t first);
   void runBlock(RangeOp made, mlir::Value order, mlir::Value tile, mlir::Value from, mlir::Value to,
                 llvm::ArrayRef<mlir::Value> origins);
@@ -119,9 +131,10 @@ private:
   IndexBuilder at;
   const ScatterCells &cells;
   llvm::SmallVector<Axis> axes;
-  int64_t lower, count;
+  int64_t lower, count, streamed;
   llvm::SmallVector<Read> reads;
   int64_t recordBytes = 0;
+  bool isOrdered = true; ///< is the order's iteration asked for, besides its record?
 };
 
 } // namespace metate

@@ -259,6 +259,11 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   Operation *loops =
       buildBody(code, range, body, pieces, [&](Value value) { return inside.lookup(value); });
   bool isRest = range->hasAttr(mark::rest);
+  auto isAround = [](WriteOp write) {
+    return write->hasAttr(mark::nontemporal) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  if (body.walk(isAround).wasInterrupted())
+    fenceNontemporal(loops);
   if (range->hasAttr(mark::sideBySide)) {
     splitScatters(body, /*always=*/chunkNs == 0);
     markLanes(body);

@@ -40,6 +40,9 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   // Copies beyond this would only move the wait from the lock to memory.
   tuning.copiesBytes = 32 << 20;
   tuning.orderBytes = 128 << 20;
+  // Records go to places all over: a quarter of what rows that are written one after the other want.
+  if (writesAround(options) && options.nontemporalBytes <= uint64_t(INT64_MAX))
+    tuning.streamedOrder = int64_t(options.nontemporalBytes / 4);
   // A piece is a chunk's work; for tests (0) any loop has pieces that adds to each number.
   bool isForTests = options.chunkNs == 0;
   tuning.addsPerCell = isForTests ? 1 : 8;
@@ -96,9 +99,7 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   // Without an optimiser, vectors of sixteen would only be in the way.
   tasks.acrossIterations = options.acrossIterations && options.optLevel > 0 && isPlain && hasLanes;
   tasks.splitBorders = options.splitBorders && options.optLevel > 0;
-  // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
-  bool isNontemporal = options.optLevel > 0 && isPlain && hasLanes;
-  tasks.nontemporalBytes = isNontemporal ? int64_t(options.nontemporalBytes) : -1;
+  tasks.nontemporalBytes = writesAround(options) ? int64_t(options.nontemporalBytes) : -1;
   // A program without a system has its loops where they are called, with their constants.
   tasks.sharesChunks = !architecture().isBare();
   tasks.profile = options.profile;

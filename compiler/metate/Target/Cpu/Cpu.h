@@ -35,6 +35,10 @@ public:
 
 private:
   const Architecture &architecture() const { return *architectureOf(machine); }
+  /// AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
+  bool writesAround(const Options &options) const {
+    return options.optLevel > 0 && options.sanitizer == Sanitizer::None && architecture().hasLanes;
+  }
 
   Machine machine;
 };

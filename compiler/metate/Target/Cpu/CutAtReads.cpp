@@ -228,21 +228,20 @@ private:
   Value leavesRead(Value turn) {
     WriteOp write = writes.back();
     llvm::SetVector<Operation *> ops;
-    if (!llvm::all_of(writes,
-                      [&](WriteOp each) { return each->getBlock() == loop.getBody(); }) ||
+    if (!llvm::all_of(writes, [&](WriteOp each) { return each->getBlock() == loop.getBody(); }) ||
         !slice(write.getValue(), ops))
       return nullptr;
     auto is = [&](OpBuilder &at, arith::CmpIPredicate how, Value a, Value b) -> Value {
       return arith::CmpIOp::create(at, loc, how, a, b);
     };
-    Value isRun =
-        arith::AndIOp::create(builder, loc,
-                              is(builder, arith::CmpIPredicate::sle, loop.getLowerBound(), turn),
-                              is(builder, arith::CmpIPredicate::slt, turn, loop.getUpperBound()));
+    Value isRun = arith::AndIOp::create(
+        builder, loc, is(builder, arith::CmpIPredicate::sle, loop.getLowerBound(), turn),
+        is(builder, arith::CmpIPredicate::slt, turn, loop.getUpperBound()));
     IndexBuilder index(builder, loc);
     // As far from the first write as the read turn's is: what lies before it, nobody has written.
     Value done = arith::MulIOp::create(
-        builder, loc, arith::SubIOp::create(builder, loc, loop.getLowerBound(), turn), number(size));
+        builder, loc, arith::SubIOp::create(builder, loc, loop.getLowerBound(), turn),
+        number(size));
     for (Operation *op : ops)
       if (auto read = dyn_cast<ReadOp>(op)) {
         Early found = early(read);
@@ -256,7 +255,8 @@ private:
             is(builder, arith::CmpIPredicate::sle, end, done));
         isRun = arith::AndIOp::create(builder, loc, isRun, isApart);
       }
-    auto asked = scf::IfOp::create(builder, loc, builder.getI1Type(), isRun, /*withElseRegion=*/true);
+    auto asked =
+        scf::IfOp::create(builder, loc, builder.getI1Type(), isRun, /*withElseRegion=*/true);
     OpBuilder then = asked.getThenBodyBuilder(), otherwise = asked.getElseBodyBuilder();
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), turn);
@@ -272,8 +272,7 @@ private:
     if (isMutant(Mutant::ChangingTurnForgotten))
       same = arith::ConstantIntOp::create(then, loc, 1, 1);
     scf::YieldOp::create(then, loc, same);
-    scf::YieldOp::create(otherwise, loc,
-                         Value(arith::ConstantIntOp::create(otherwise, loc, 0, 1)));
+    scf::YieldOp::create(otherwise, loc, Value(arith::ConstantIntOp::create(otherwise, loc, 0, 1)));
     return asked.getResult(0);
   }
 
@@ -293,7 +292,8 @@ private:
     loop->replaceAllUsesWith(parts.getResults().drop_back(2));
     OpBuilder inside = OpBuilder::atBlockBegin(parts.getBody());
     ValueRange before = parts.getRegionIterArgs().drop_back(2);
-    Value start = parts.getRegionIterArgs().drop_back().back(), stop = parts.getRegionIterArgs().back();
+    Value start = parts.getRegionIterArgs().drop_back().back(),
+          stop = parts.getRegionIterArgs().back();
     Value isRun = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, start, stop);
     auto run = scf::IfOp::create(inside, loc, loop.getResultTypes(), isRun,
                                  /*addThenBlock=*/true, /*addElseBlock=*/true);

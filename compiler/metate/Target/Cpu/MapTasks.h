@@ -176,6 +176,10 @@ mlir::Value isNontemporal(const LaunchedTask &task, mlir::Value rows, mlir::OpBu
 void writeNontemporal(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::Operation *loops,
                       mlir::Value nontemporal, int64_t leastLines);
 
+/// Stores around the caches have no order of their own: those of a task's `loops` are to be seen before it counts as done. `nontemporal`: if there
+/// are any; null: there are.
+void fenceNontemporal(mlir::Operation *loops, mlir::Value nontemporal = {});
+
 /// What a task's work is estimated to be, as values of type index in the entry.
 struct TaskCost {
   mlir::Value grain; ///< iterations (of several dimensions: rows) in a chunk that is worth a worker

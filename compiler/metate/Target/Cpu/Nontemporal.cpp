@@ -214,10 +214,16 @@ void cpu::writeNontemporal(LLVM::LLVMFuncOp body, scf::ForOp loop, Operation *lo
   NontemporalRows nontemporalRows(*loop.getBody(), loop.getInductionVar());
   Split(loop, nontemporal, leastLines, nontemporalRows).run();
   markLanes(body);
-  // Such stores have no order of their own: they are to be seen before the task counts as done.
+  fenceNontemporal(loops, nontemporal);
+}
+
+void cpu::fenceNontemporal(Operation *loops, Value nontemporal) {
   OpBuilder builder(loops->getContext());
   builder.setInsertionPointAfter(loops);
-  auto isDone = scf::IfOp::create(builder, loops->getLoc(), nontemporal, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(isDone.thenBlock());
+  if (nontemporal) {
+    auto isDone =
+        scf::IfOp::create(builder, loops->getLoc(), nontemporal, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(isDone.thenBlock());
+  }
   LLVM::FenceOp::create(builder, loops->getLoc(), LLVM::AtomicOrdering::seq_cst, StringRef());
 }
