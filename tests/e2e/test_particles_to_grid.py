@@ -194,3 +194,41 @@ def test_particles_that_move_in_the_loop_stay_where_they_are(rng):
     for a, b in np.ndindex(4, 4):
         np.add.at(want, (start.astype(int) + a, start.astype(int) + b), 1)
     np.testing.assert_array_equal(out.to_numpy(), want)
+
+
+@pytest.mark.parametrize("options", [{"nontemporal_bytes": 0}, {"nontemporal_bytes": 0, "threads": 3, "deterministic": True}, {}], ids=str)
+@pytest.mark.parametrize("count", [20_003, 16_389])
+def test_records_around_the_caches(rng, options, count):
+    """Records of two lines, of three shapes of numbers; the iteration's own number is asked for besides."""
+    first, shape = 5, (40, 30, 70)
+    with mt.Context(**{"threads": 2} | options):
+        x, w = mt.Vector.field(3, i32, shape=count), mt.Matrix.field(4, 4, f32, shape=count)
+        b, m, number = mt.field(mt.u8, shape=count), mt.field(f32, shape=shape), mt.field(f32, shape=shape)
+        at = rng.integers(-2, 70, (count, 3)).astype(np.int32)
+        weights = rng.integers(-8, 9, (count, 4, 4)).astype(np.float32)  # sums are exact
+        bits = rng.integers(0, 2, count).astype(np.uint8)
+        x.from_numpy(at)
+        w.from_numpy(weights)
+        b.from_numpy(bits)
+
+        @mt.kernel
+        def add():
+            for i in range(first, count):
+                for j, k in mt.static(mt.ndrange(4, 4)):
+                    node = x[i] + mt.Vector([0, j, k])
+                    if 0 <= node[0] < 40 and 0 <= node[1] < 30 and 0 <= node[2] < 70:
+                        m[node] += w[i][j, k]
+                        number[node] += mt.cast(i % 5 + b[i], f32)
+
+        add()
+        wants = np.zeros(shape), np.zeros(shape)
+        for j, k in np.ndindex(4, 4):
+            node = at[first:] + np.array([0, j, k], np.int32)
+            inside = np.all((node >= 0) & (node < shape), axis=1)
+            place = tuple(node[inside].T)
+            np.add.at(wants[0], place, weights[first:, j, k][inside])
+            np.add.at(wants[1], place, (np.arange(first, count) % 5 + bits[first:])[inside])
+        np.testing.assert_array_equal(m.to_numpy(), wants[0])
+        np.testing.assert_array_equal(number.to_numpy(), wants[1])
+        report = str(add.report())
+    assert device_tests.ARCH or (BINNED in report and ("around the caches" in report) == bool(options))

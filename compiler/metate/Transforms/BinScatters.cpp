@@ -56,6 +56,8 @@ private:
       return decline(range, "the loop adds too little");
     if (StringRef problem = problemOf(range, cells); !problem.empty())
       return decline(range, problem);
+    readBeforeGuards(range);
+    readOnce(range);
     std::optional<SmallVector<ScatterBase>> bases = basesOf(range, targets);
     if (!bases)
       return decline(range, "an iteration's places are not around one that is computed from what "
@@ -66,7 +68,8 @@ private:
     if (auto remark = remarkDone(range, "bin-scatters", "atomics"))
       remark << "iterations are put in the order of " << Number("blocks", bins.blocks())
              << " blocks of what they add to; those of one add to a tile of "
-             << Number("cells", bins.tileCells()) << " cells, without atomic operations";
+             << Number("cells", bins.tileCells()) << " cells, without atomic operations"
+             << (bins.isStreamed() ? "; what they read is written around the caches" : "");
     bins.build();
     range.erase();
     ++binned;

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -179,6 +180,52 @@ SmallVector<Operation *> metate::readsOfIteration(RangeOp range) {
       reads.push_back(&op);
   }
   return reads;
+}
+
+/// Is there a number wherever an iteration may read, whatever guards the read?
+static bool isAlwaysThere(RangeOp range, Operation *read) {
+  std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]),
+                         upper = getConstantIntValue(range.getUpper()[0]);
+  auto isWithin = [&](auto pair) {
+    auto [at, extent] = pair;
+    if (ShapedType::isDynamic(extent))
+      return false;
+    if (at == range.getBody().getArgument(0))
+      return lower && upper && *lower >= 0 && *upper <= extent;
+    std::optional<int64_t> known = getConstantIntValue(at);
+    return known && *known >= 0 && *known < extent;
+  };
+  if (auto load = dyn_cast<memref::LoadOp>(read))
+    return llvm::all_of(llvm::zip(load.getIndices(), load.getMemRefType().getShape()), isWithin);
+  auto load = cast<LoadOp>(read);
+  TreePath way = CellAccess::of(load)->resolve();
+  auto isKnown = [](Value component) { return getConstantIntValue(component).has_value(); };
+  return way.lastActivity() < 0 && way.lastPool() < 0 &&
+         llvm::all_of(load.getComponents(), isKnown) &&
+         llvm::all_of(llvm::zip(load.getCoordinates(), way.extents), isWithin);
+}
+
+void metate::readBeforeGuards(RangeOp range) {
+  Block &body = range.getBody().front();
+  if (body.getNumArguments() != 1)
+    return;
+  auto isOutside = [&](Value value) {
+    return value == body.getArgument(0) || !range.getBody().isAncestor(value.getParentRegion());
+  };
+  auto isOfBody = [&](Value value) { return value.getParentBlock() == &body || isOutside(value); };
+  range.walk([&](Operation *op) {
+    if (op->getBlock() == &body || op == range)
+      return;
+    bool isRead = isa<memref::LoadOp, LoadOp>(op) &&
+                  getElementTypeOrSelf(op->getResult(0).getType()).isIntOrFloat() &&
+                  llvm::all_of(op->getOperands(), isOutside) && isAlwaysThere(range, op) &&
+                  !isWrittenIn(range, op);
+    bool isPart = isa<vector::ExtractOp, arith::IndexCastOp>(op) &&
+                  llvm::all_of(op->getOperands(), isOfBody);
+    // Parts of parts follow: the walk goes on in order.
+    if (isRead || isPart)
+      op->moveBefore(body.findAncestorOpInBlock(*op));
+  });
 }
 
 void metate::readOnce(RangeOp range) {

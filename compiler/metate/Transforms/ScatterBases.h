@@ -35,6 +35,9 @@ bool isWrittenIn(RangeOp range, mlir::Operation *read);
 /// Reads of the loop's own block at places that the number of the iteration says, of what the loop does not write.
 llvm::SmallVector<mlir::Operation *> readsOfIteration(RangeOp range);
 
+/// Such reads under conditions, and in loops, come before them where there is a number for each iteration; and so do the parts of what is read.
+void readBeforeGuards(RangeOp range);
+
 /// Each of these reads happens once, and what is computed of them: what stands between two of them does not change what they read.
 void readOnce(RangeOp range);
 

@@ -13,6 +13,9 @@ using namespace metate;
 /// Bytes that an iteration reads at its own places: so many are put in order, too.
 static constexpr int64_t mostRecorded = 256;
 
+/// Of a worker's.
+static constexpr int64_t mostTileBytes = 64 << 10;
+
 Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases, int64_t lower,
            int64_t count, int64_t streamed)
     : range(range), builder(range), at(builder, range.getLoc()), cells(cells), lower(lower),
@@ -23,6 +26,7 @@ Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases
     axes.push_back({base, extent, blockOf[std::min<size_t>(rank, 3) - 1]});
   if (rank > 1)
     axes[0].block /= 2; // slabs are what workers share
+  lengthenRows();
   for (Operation *read : readsOfIteration(range)) {
     Type type = read->getResult(0).getType();
     auto vector = dyn_cast<VectorType>(type);
@@ -36,6 +40,19 @@ Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases
   if (recordBytes > mostRecorded)
     reads.clear(), recordBytes = 0;
   isOrdered = needsIteration();
+}
+
+/// What lies side by side in the grid is combined as vectors, and its lines are fetched before they are asked for: a tile is as long along the last
+/// axis as the second-level cache of a small core allows beside the rest.
+void Bins::lengthenRows() {
+  Axis &last = axes.back();
+  while (axes.size() > 1 && last.block < last.extent) {
+    last.block *= 2;
+    if (tileCells() * cells.bytes() > mostTileBytes) {
+      last.block /= 2;
+      return;
+    }
+  }
 }
 
 /// Does the body ask for more of its iteration than what is recorded of it?
@@ -137,7 +154,7 @@ void Bins::placeAround(RangeOp made, Value order, Value first, Value from, Value
   takeVectorsApart(made);
   setMark(made, mark::sideBySide);
   Value k = enter(at.index(0), number);
-  Value here = recordOf(k), there = recordOf(placeOf(at.add(begin, k), order, first));
+  Value here = recordOf(isMutant(Mutant::FirstRecordAgain) ? at.index(0) : k), there = recordOf(placeOf(at.add(begin, k), order, first));
   auto line = VectorType::get(lineBytes / 4, builder.getI32Type());
   for (int64_t byte = 0; byte < recordBytes; byte += lineBytes) {
     Value read = ReadOp::create(builder, at.loc, line, batch, at.add(here, byte), scope(),

@@ -54,6 +54,11 @@ public:
   /// Of the order: a record, a block and a place for each iteration, a counter for each part and block, and where blocks begin.
   int64_t orderBytes() const { return begins() + 4 * (blocks() + 1); }
 
+  /// Are records whole lines that are written around the caches?
+  bool isStreamed() const {
+    return streamed >= 0 && recordBytes >= lineBytes && recordBytes * count >= streamed;
+  }
+
   void build();
 
 private:
@@ -62,11 +67,6 @@ private:
     mlir::Operation *op;
     int64_t offset, bytes;
   };
-
-  /// Are records whole lines that are written around the caches?
-  bool isStreamed() const {
-    return streamed >= 0 && recordBytes >= lineBytes && recordBytes * count >= streamed;
-  }
 
   // The parts of the pool, in bytes.
   int64_t blockNumbers() const { return recordBytes * count; }
@@ -108,6 +108,7 @@ private:
   void countParts();
   void sumUp();
   void placeParts();
+  void lengthenRows();
   bool needsIteration();
   mlir::Value placeOf(mlir::Value iteration, mlir::Value order, mlir::Value first);
   void placeAround(RangeOp made, mlir::Value order, mlir::Value first, mlir::Value from,

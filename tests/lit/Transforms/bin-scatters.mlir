@@ -1,10 +1,12 @@
 // RUN: metate-opt %s --metate-bin-scatters="most-bytes=10000000" | FileCheck %s
+// RUN: metate-opt %s --metate-bin-scatters="most-bytes=10000000 streamed=0" | FileCheck %s --check-prefix=STREAM
 
 !grid = !metate.tree<#metate.dense<"ij", [256, 200], [#metate.place<"m" : f32>, #metate.place<"v" : vector<3xf32>>]>>
 !points = !metate.tree<#metate.dense<"i", [50000], [#metate.place<"x" : i32>, #metate.place<"y" : i32>, #metate.place<"v" : vector<3xf32>>]>>
 
 // The place around which an iteration adds is computed and counted, counts are summed up, what iterations read is put in order; slabs of blocks
-// are added to by way of a tile, even ones first. Coordinates are 0 to 3 from the base: a tile of 16 + 3 by 32 + 3 cells of four numbers.
+// are added to by way of a tile, even ones first. Coordinates are 0 to 3 from the base: a tile of 16 + 3 by
+// 128 + 3 cells of four numbers.
 // CHECK-LABEL: metate.kernel @around
 // CHECK: metate.range (%[[PART:.*]]) = {{.*}} to (%c16
 // CHECK:   metate.pool "scatter_order" launch bytes {{[0-9]+}} align 64
@@ -19,7 +21,7 @@
 // CHECK:   metate.load %{{.*}}["v"]
 // CHECK:   metate.write {{.*}} : f32
 // CHECK: metate.range {{.*}} attributes {metate.side_by_side}
-// CHECK:   metate.pool "scatter_tile" worker bytes 10640 align 64
+// CHECK:   metate.pool "scatter_tile" worker bytes 39824 align 64
 // CHECK:   metate.read {{.*}} : vector<4xf32>
 // CHECK:   metate.store %{{.*}}["v"]
 // CHECK: metate.range {{.*}} attributes {metate.side_by_side}
@@ -89,6 +91,50 @@ metate.kernel @kept(%p: !points, %g: !grid) {
       scf.for %b = %zero to %four step %one {
         %0 = metate.atomic addf %mass, %g["m"] [%bx, %by] active : f32, !grid
         %1 = metate.atomic addf %mass, %g["m"] [%by, %bx] active : f32, !grid
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// A record of a line: eight of them are gathered in the cache, then each is written whole, around the caches. The iteration's own number is not asked
+// for, and is not kept. Those of @around have 32 bytes, which are less than a line.
+// CHECK-LABEL: metate.kernel @lines
+// CHECK-NOT: metate.nontemporal
+// STREAM-LABEL: metate.kernel @around
+// STREAM-NOT: metate.nontemporal
+// STREAM-LABEL: metate.kernel @lines
+// STREAM: metate.range {{.*}} to (%c16
+// STREAM: metate.range {{.*}} to (%c1
+// STREAM: metate.range {{.*}} to (%c16{{.*}} attributes {metate.side_by_side}
+// STREAM:   metate.pool "scatter_batch" worker bytes 512 align 64
+// STREAM:   scf.for {{.*}} step %c8
+// STREAM:     %[[NUMBER:.*]] = arith.minsi
+// STREAM:     scf.for {{.*}} to %[[NUMBER]]
+// STREAM:       metate.write {{.*}} : f32
+// STREAM:     scf.for {{.*}} to %[[NUMBER]]
+// STREAM:       metate.write {{.*}} : i32
+// STREAM:       %[[LINE:.*]] = metate.read {{.*}} : vector<16xi32>
+// STREAM:       metate.write %[[LINE]], {{.*}} {metate.nontemporal} : vector<16xi32>
+!wide = !metate.tree<#metate.dense<"i", [50000], [#metate.place<"x" : i32>, #metate.place<"y" : i32>, #metate.place<"v" : vector<14xf32>>]>>
+metate.kernel @lines(%p: !wide, %g: !grid) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 50000 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !wide -> i32
+    %y = metate.load %p["y"] [%i] : !wide -> i32
+    %v = metate.load %p["v"] [%i] : !wide -> vector<14xf32>
+    %mass = vector.extract %v[3] : f32 from vector<14xf32>
+    %bx = arith.index_cast %x : i32 to index
+    %by = arith.index_cast %y : i32 to index
+    scf.for %a = %zero to %four step %one {
+      %nx = arith.addi %bx, %a : index
+      scf.for %b = %zero to %four step %one {
+        %ny = arith.addi %by, %b : index
+        %1 = metate.atomic addf %mass, %g["m"] [%nx, %ny] active : f32, !grid
       }
     }
     metate.yield

@@ -321,6 +321,24 @@ def odd_slabs_lost():
     expect(g.m.to_numpy()[1500:1516], [20_000] * 16)
 
 
+@probe("FirstRecordAgain")
+def first_record_again():
+    Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 100_000).place(m=mt.f32).build()
+
+    @mt.kernel
+    def run(g: Cells, x: array(i32, 1), w: mt.types.ndarray(mt.types.vector(16, f32), 1)):
+        for k in range(20_000):
+            for d in mt.static(range(16)):
+                g.m[x[k] + d] += w[k][d]
+
+    with mt.Context(nontemporal_bytes=0):
+        g = Cells.new()
+        w = np.zeros((20_000, 16), np.float32)
+        w[1::2] = 1
+        run(g, np.full(20_000, 1500, np.int32), w)
+        expect(g.m.to_numpy()[1500:1516], [10_000] * 16)
+
+
 @probe("FirstCopyLost")
 def first_copy_lost():
     @mt.kernel
