@@ -26,8 +26,8 @@ std::string besideLibmetate(const std::string &file) {
 
 Device::Device(uint32_t threads, bool isProfiled, std::string ofDriver,
                std::shared_ptr<Device> beside)
-    : driver(std::move(ofDriver)), machine(beside ? beside->machine : std::make_shared<KeptMemory>()),
-      threadLimit(threads) {
+    : driver(std::move(ofDriver)),
+      machine(beside ? beside->machine : std::make_shared<KeptMemory>()), threadLimit(threads) {
   findPool();
   metate_executor executor{this, &Device::parallelFor, Device::threads(), 0};
   metate_print_sink sink{this, &Device::print};

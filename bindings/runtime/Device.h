@@ -74,7 +74,8 @@ private:
   int32_t openBy(const metate_device_hooks &hooks);
 
   std::string driver;
-  std::shared_ptr<KeptMemory> machine; // the same one in all devices on it: the machine's memory is from there
+  std::shared_ptr<KeptMemory>
+      machine; // the same one in all devices on it: the machine's memory is from there
   bool runsOnHost = driver == "cpu";
   bool runsOnCuda = driver == "cuda";
   bool runsOnSimt = driver == "simt";

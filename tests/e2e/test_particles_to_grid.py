@@ -196,7 +196,9 @@ def test_particles_that_move_in_the_loop_stay_where_they_are(rng):
     np.testing.assert_array_equal(out.to_numpy(), want)
 
 
-@pytest.mark.parametrize("options", [{"nontemporal_bytes": 0}, {"nontemporal_bytes": 0, "threads": 3, "deterministic": True}, {}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"nontemporal_bytes": 0}, {"nontemporal_bytes": 0, "threads": 3, "deterministic": True}, {}], ids=str
+)
 @pytest.mark.parametrize("count", [20_003, 16_389])
 def test_records_around_the_caches(rng, options, count):
     """Records of two lines, of three shapes of numbers; the iteration's own number is asked for besides."""

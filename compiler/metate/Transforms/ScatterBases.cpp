@@ -220,8 +220,8 @@ void metate::readBeforeGuards(RangeOp range) {
                   getElementTypeOrSelf(op->getResult(0).getType()).isIntOrFloat() &&
                   llvm::all_of(op->getOperands(), isOutside) && isAlwaysThere(range, op) &&
                   !isWrittenIn(range, op);
-    bool isPart = isa<vector::ExtractOp, arith::IndexCastOp>(op) &&
-                  llvm::all_of(op->getOperands(), isOfBody);
+    bool isPart =
+        isa<vector::ExtractOp, arith::IndexCastOp>(op) && llvm::all_of(op->getOperands(), isOfBody);
     // Parts of parts follow: the walk goes on in order.
     if (isRead || isPart)
       op->moveBefore(body.findAncestorOpInBlock(*op));

@@ -23,7 +23,8 @@ Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases
   static constexpr int64_t blockOf[] = {1024, 32, 8};
   size_t rank = bases.size();
   for (auto [base, extent] : llvm::zip(bases, cells.first().extents))
-    axes.push_back({base, extent, blockOf[std::min<size_t>(rank, 3) - 1]});
+    axes.push_back({base, extent, blockOf[std::min<size_t>(rank, 3) - 1],
+                    /*isOfSlabs=*/axes.empty()});
   if (rank > 1)
     axes[0].block /= 2; // slabs are what workers share
   lengthenRows();
@@ -154,7 +155,8 @@ void Bins::placeAround(RangeOp made, Value order, Value first, Value from, Value
   takeVectorsApart(made);
   setMark(made, mark::sideBySide);
   Value k = enter(at.index(0), number);
-  Value here = recordOf(isMutant(Mutant::FirstRecordAgain) ? at.index(0) : k), there = recordOf(placeOf(at.add(begin, k), order, first));
+  Value here = recordOf(isMutant(Mutant::FirstRecordAgain) ? at.index(0) : k),
+        there = recordOf(placeOf(at.add(begin, k), order, first));
   auto line = VectorType::get(lineBytes / 4, builder.getI32Type());
   for (int64_t byte = 0; byte < recordBytes; byte += lineBytes) {
     Value read = ReadOp::create(builder, at.loc, line, batch, at.add(here, byte), scope(),
@@ -244,12 +246,14 @@ void Bins::empty(Value tile, Value isUsed, ArrayRef<Value> origins) {
   fillCells(at, cells, {tile, scope()}, begin, at.index(1));
 }
 
-/// Every second slab of blocks, from `first` on.
-void Bins::scatter(int64_t first) {
+/// Slabs of blocks by turns: the even ones, then the odd ones. Of an odd number of them turn k is that of slab 2 k modulo the number: one body for both
+/// tasks, which is compiled once.
+void Bins::scatter(int64_t fromTurn, int64_t toTurn) {
   OpBuilder::InsertionGuard guard(builder);
   int64_t slabs = axes[0].blocks(), rest = blocks() / slabs;
-  RangeOp made = task((slabs - first + 1) / 2);
-  Value slab = at.add(at.multiply(made.getBody().getArgument(0), 2), first);
+  RangeOp made = task(fromTurn, toTurn);
+  setMark(made, mark::oneBody);
+  Value slab = at.remainder(at.multiply(made.getBody().getArgument(0), 2), slabs);
   Value order = orderPool();
   Value tile = pool("scatter_tile", PoolKind::Worker, tileCells() * cells.bytes());
   fillCells(at, cells, {tile, scope()}, at.index(0), at.index(tileCells()));
@@ -271,7 +275,8 @@ void Bins::build() {
   countParts();
   sumUp();
   placeParts();
-  for (int64_t first : {0, 1})
-    if (first < axes[0].blocks() && !(first == 1 && isMutant(Mutant::OddSlabsLost)))
-      scatter(first);
+  int64_t slabs = axes[0].blocks(), even = slabs / 2 + 1;
+  scatter(0, even);
+  if (even < slabs && !isMutant(Mutant::OddSlabsLost))
+    scatter(even, slabs);
 }

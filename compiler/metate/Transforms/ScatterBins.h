@@ -25,10 +25,15 @@ inline constexpr int64_t recordsAtOnce = 8, lineBytes = 64;
 struct Axis {
   ScatterBase base;
   int64_t extent, block;
+  bool isOfSlabs =
+      false; ///< does a worker take every second block along it? Then their number is odd.
 
   int64_t tile() const { return block + base.span(); }
   /// Iterations around an edge of the grid belong to a block too.
-  int64_t blocks() const { return llvm::divideCeil(extent + base.span(), block); }
+  int64_t blocks() const {
+    int64_t number = llvm::divideCeil(extent + base.span(), block);
+    return isOfSlabs ? number | 1 : number;
+  }
 };
 
 class Bins {
@@ -93,8 +98,9 @@ private:
                     /*release=*/false);
   }
 
-  RangeOp task(int64_t iterations) {
-    auto made = RangeOp::create(builder, at.loc, at.index(0), at.index(iterations));
+  RangeOp task(int64_t iterations) { return task(0, iterations); }
+  RangeOp task(int64_t from, int64_t to) {
+    auto made = RangeOp::create(builder, at.loc, at.index(from), at.index(to));
     builder.setInsertionPointToStart(&made.getBody().front());
     return made;
   }
@@ -113,7 +119,7 @@ private:
   mlir::Value placeOf(mlir::Value iteration, mlir::Value order, mlir::Value first);
   void placeAround(RangeOp made, mlir::Value order, mlir::Value first, mlir::Value from,
                    mlir::Value to);
-  void scatter(int64_t first);
+  void scatter(int64_t from, int64_t to);
   void runBlock(RangeOp made, mlir::Value order, mlir::Value tile, mlir::Value from, mlir::Value to,
                 llvm::ArrayRef<mlir::Value> origins);
   void gather(mlir::Value iteration, mlir::Value order, mlir::Value record);

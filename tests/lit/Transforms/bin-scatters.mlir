@@ -20,11 +20,11 @@
 // CHECK: metate.range {{.*}} to (%c16
 // CHECK:   metate.load %{{.*}}["v"]
 // CHECK:   metate.write {{.*}} : f32
-// CHECK: metate.range {{.*}} attributes {metate.side_by_side}
+// CHECK: metate.range {{.*}} attributes {metate.one_body, metate.side_by_side}
 // CHECK:   metate.pool "scatter_tile" worker bytes 39824 align 64
 // CHECK:   metate.read {{.*}} : vector<4xf32>
 // CHECK:   metate.store %{{.*}}["v"]
-// CHECK: metate.range {{.*}} attributes {metate.side_by_side}
+// CHECK: metate.range {{.*}} attributes {metate.one_body, metate.side_by_side}
 // CHECK-NOT: metate.atomic
 // CHECK: metate.return
 metate.kernel @around(%p: !points, %g: !grid) {

@@ -44,13 +44,19 @@ static void hoistPools(KernelOp kernel) {
   SmallVector<PoolOp> pools;
   kernel.walk([&](PoolOp pool) { pools.push_back(pool); });
   OpBuilder builder(kernel.getContext());
+  // Those of one name are one pool; with the bytes of a worker's part.
+  llvm::StringMap<std::pair<PoolOp, Value>> known;
   for (PoolOp pool : llvm::reverse(pools)) { // each goes before those that are there
     OpBuilder there(pool);
-    builder.setInsertionPointToStart(&kernel.getBody().front());
-    auto address = cast<PoolOp>(builder.clone(*pool));
+    auto &[address, bytes] = known[pool.getName()];
+    if (!address) {
+      builder.setInsertionPointToStart(&kernel.getBody().front());
+      address = cast<PoolOp>(builder.clone(*pool));
+      if (pool.getKind() == PoolKind::Worker)
+        bytes = PoolBytesOp::create(builder, pool.getLoc(), builder.getIndexType(), address);
+    }
     Value own = address;
     if (pool.getKind() == PoolKind::Worker) {
-      Value bytes = PoolBytesOp::create(builder, pool.getLoc(), builder.getIndexType(), address);
       own = WorkerPartOp::create(there, pool.getLoc(), pool.getType(), address, bytes);
     }
     pool.replaceAllUsesWith(own);
@@ -64,17 +70,42 @@ class Outlining {
 public:
   Outlining(KernelOp kernel, bool withSerial) : kernel(kernel), withSerial(withSerial) {}
 
-  void run() {
+  /// Ranges that another one's function runs.
+  unsigned run() {
     hoistPools(kernel);
+    joinRanges();
     for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front())) {
       if (auto range = dyn_cast<RangeOp>(op))
         outline(range);
       else if (auto serial = dyn_cast<SerialOp>(op); serial && withSerial)
         outline(serial);
     }
+    return joined;
   }
 
 private:
+  /// Finds those with the body of one before them, which differ from it in constant bounds.
+  void joinRanges() {
+    SmallVector<RangeOp> ranges(kernel.getBody().front().getOps<RangeOp>());
+    llvm::erase_if(ranges, [](RangeOp range) {
+      return !range->hasAttr(mark::oneBody) || !llvm::all_of(range->getOperands(), isConstant);
+    });
+    for (RangeOp range : ranges)
+      sinkConstants(range.getBody());
+    for (auto [k, range] : llvm::enumerate(ranges)) {
+      auto *same = llvm::find_if(llvm::MutableArrayRef(ranges).take_front(k), [&](RangeOp other) {
+        return other->getNumOperands() == range->getNumOperands() &&
+               other->getDiscardableAttrDictionary() == range->getDiscardableAttrDictionary() &&
+               OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &range.getBody(),
+                                                          OperationEquivalence::IgnoreLocations);
+      });
+      if (same != ranges.begin() + k)
+        leaders[range] = *same;
+    }
+    for (auto [range, leader] : leaders)
+      leads.insert(leader);
+  }
+
   /// The task's function, with an argument for each captured value and a block that ends in a return of `results`.
   func::FuncOp createFunction(Operation *task, ValueRange captured, TypeRange results) {
     OpBuilder builder(kernel);
@@ -112,6 +143,17 @@ private:
     sinkConstants(range.getBody());
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(range.getBody(), captured);
+    if (leads.contains(range))
+      return outlineLeader(range, captured.getArrayRef());
+    if (RangeOp leader = leaders.lookup(range)) {
+      auto [function, captured] = made[leader];
+      SmallVector<Value> operands(captured);
+      llvm::append_range(operands, range->getOperands());
+      launch(range, function, operands);
+      range.erase();
+      ++joined;
+      return;
+    }
     for (Value bound : range->getOperands())
       if (!isConstant(bound))
         captured.insert(bound);
@@ -127,6 +169,21 @@ private:
     }
     auto end = func::ReturnOp::create(builder, range.getLoc());
     range->moveBefore(end);
+  }
+
+  /// Its bounds are operands of each launch, behind what the body uses.
+  void outlineLeader(RangeOp range, ArrayRef<Value> captured) {
+    SmallVector<Value> operands(captured);
+    llvm::append_range(operands, range->getOperands());
+    func::FuncOp function = createFunction(range, operands, {});
+    launch(range, function, operands);
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+    for (auto [value, argument] : llvm::zip(captured, function.getArguments()))
+      replaceAllUsesInRegionWith(value, asMultiple(builder, value, argument), range.getBody());
+    range->setOperands(function.getArguments().drop_front(captured.size()));
+    auto end = func::ReturnOp::create(builder, range.getLoc());
+    range->moveBefore(end);
+    made[range] = {function, SmallVector<Value>(captured)};
   }
 
   void outline(SerialOp serial) {
@@ -149,7 +206,11 @@ private:
 
   KernelOp kernel;
   bool withSerial;
-  unsigned number = 0;
+  unsigned number = 0, joined = 0;
+  llvm::MapVector<RangeOp, RangeOp> leaders; ///< of ranges that another one's function runs
+  llvm::SmallDenseSet<RangeOp> leads;
+  llvm::DenseMap<RangeOp, std::pair<func::FuncOp, SmallVector<Value>>>
+      made; ///< with what the body uses
 };
 
 /// The functions of a kernel. What they use of it become operands of their calls, which tasks then capture like anything else.
@@ -257,7 +318,7 @@ struct OutlineTasks : metate::impl::OutlineTasksBase<OutlineTasks> {
   void runOnOperation() override {
     for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>())) {
       Functions(kernel).run();
-      Outlining(kernel, serial).run();
+      joined += Outlining(kernel, serial).run();
     }
   }
 };

@@ -8,9 +8,11 @@ def OutlineTasks : Pass<"metate-outline-tasks", "::mlir::ModuleOp"> {
     %n: index) attributes {metate.task} { %c0 = ...; metate.range (%i) = (%c0) to (%n) { body } }` and, in the kernel, `metate.launch @k_task0(%x, %n)`. Constants are
     copied into the function, everything else that it uses is an argument. What is left of the kernel is the host's part: serial tasks in order, checks of
     statuses, launches. Pools are found there: a worker's own is `metate.worker_part` of an argument.
+    Ranges with the mark `metate.one_body` that differ in constant bounds alone become one function, which is launched with the bounds of each.
     The first half of stage map, of every family of targets; the second one is each family's own (Target/Common/Tasks.h reads what stands here).
   }];
   let options = [Option<"serial", "serial", "bool", "false", "serial tasks become functions too: for a host that cannot read blocks">];
+  let statistics = [Statistic<"joined", "joined", "ranges that another one's function runs">];
   let dependentDialects = ["::metate::MetateDialect", "::mlir::func::FuncDialect"];
 }
 

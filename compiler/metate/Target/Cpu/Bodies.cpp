@@ -146,7 +146,7 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   for (auto [k, value] : llvm::enumerate(captured))
     LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 2));
   Value total = toLLVM(code, pieces ? pieces->number : count);
-  Body body = makeBody(task, captured.getArrayRef(), frame, nontemporal, pieces);
+  Body body = bodyOf(task, captured.getArrayRef(), frame, nontemporal, pieces);
   Value grain = toLLVM(code, pieces ? piecesOf(cost.grain, *pieces, builder) : cost.grain);
   Value part = code.constant(pieces || !sharesChunks ? 0 : cost.part, 32);
   Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
@@ -161,7 +161,6 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   tellEnd(loc);
   returnIfNonzero(call.getResult(), loc);
   launch.erase();
-  task.function.erase();
   if (!pieces || pieces->skips)
     return;
   // No more pieces: what they have stored is combined.
@@ -169,6 +168,38 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   Value zero = LLVM::ConstantOp::create(after, loc, after.getI32IntegerAttr(0));
   call = LLVM::CallOp::create(after, loc, body.function, ValueRange{context, total, total, zero});
   returnIfNonzero(call.getResult(), loc);
+}
+
+KernelMapping::Body KernelMapping::bodyOf(LaunchedTask task, ArrayRef<Value> captured,
+                                          LLVM::LLVMStructType frame, Value nontemporal,
+                                          const std::optional<Cut> &pieces) {
+  func::FuncOp function = task.function;
+  StringAttr name = function.getSymNameAttr();
+  // Launches that are mapped have left the kernel.
+  auto left = llvm::count_if(kernel.getBody().getOps<LaunchOp>(),
+                             [&](LaunchOp other) { return other.getTaskAttr().getAttr() == name; });
+  // Operands that are one value are one field.
+  auto fields = llvm::map_to_vector(task.launch.getCaptured(), [&](Value value) {
+    return size_t(llvm::find(captured, value) - captured.begin());
+  });
+  auto known = bodies.find(name);
+  bool isKnown = known != bodies.end();
+  if (isKnown && !pieces && !nontemporal && known->second.fields == fields) {
+    if (!left)
+      function.erase();
+    return known->second;
+  }
+  func::FuncOp whole = left ? function.clone() : func::FuncOp();
+  if (isKnown) // this launch needs one of its own
+    function.setSymName((name.getValue() + "_" + Twine(left)).str());
+  Body body = makeBody(task, captured, frame, nontemporal, pieces);
+  body.fields = std::move(fields);
+  if (whole) {
+    function->getBlock()->getOperations().insert(function->getIterator(), whole);
+    bodies.try_emplace(name, body);
+  }
+  function.erase();
+  return body;
 }
 
 Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp body,
@@ -294,7 +325,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   Value host = code.load(code.pointer(), body.getArgument(0), 0);
   lowerPrints(body, host);
   hoistAllocas(body);
-  return {body, isInOrder};
+  return {body, isInOrder, {}};
 }
 
 void KernelMapping::runInLanes(scf::ForOp loop, scf::ForOp alone) {

@@ -73,8 +73,13 @@ private:
   void returnIfNonzero(mlir::Value status, mlir::Location loc);
   struct Body {
     mlir::LLVM::LLVMFuncOp function;
-    bool isInOrder; ///< one worker runs all iterations, one after the other
+    bool isInOrder;                   ///< one worker runs all iterations, one after the other
+    llvm::SmallVector<size_t> fields; ///< of the frame, that the function's arguments are in
   };
+  /// The body that another launch of the function has, or a new one, which is made of the function: `launch` may be its last one.
+  Body bodyOf(LaunchedTask task, llvm::ArrayRef<mlir::Value> captured,
+              mlir::LLVM::LLVMStructType frame, mlir::Value nontemporal,
+              const std::optional<Cut> &cut);
   /// `captured`: what the frame holds, behind what is the host's; the launch's operands are among it.
   Body makeBody(LaunchedTask task, llvm::ArrayRef<mlir::Value> captured,
                 mlir::LLVM::LLVMStructType frame, mlir::Value nontemporal,
@@ -112,10 +117,11 @@ private:
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
   mlir::Value workers;
-  mlir::scf::ForOp innermost;           ///< of the loops built last
-  mlir::scf::ForOp rows;                ///< the one around it, of ranges of several dimensions
-  Guesses guesses;                      ///< of their variables
-  Sources sizes;                        ///< that their bounds are computed of
+  mlir::scf::ForOp innermost; ///< of the loops built last
+  mlir::scf::ForOp rows;      ///< the one around it, of ranges of several dimensions
+  Guesses guesses;            ///< of their variables
+  Sources sizes;              ///< that their bounds are computed of
+  llvm::DenseMap<mlir::StringAttr, Body> bodies; ///< of functions that will be launched again
   llvm::DenseMap<int64_t, Pieces> kept; ///< of the tasks that others ask, by the pair's number
 };
 

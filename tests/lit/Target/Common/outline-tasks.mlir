@@ -151,3 +151,53 @@ metate.kernel @rows(%x: !metate.block, %n: index {metate.multiple = 4 : i64}, %m
   }
   metate.return
 }
+
+// Ranges that are said to have one body and differ in constant bounds have one function, with the bounds behind what the body uses; their pool is one
+// too. Another body, another operand, and a range that nobody said it of have their own.
+// CHECK-LABEL: func.func private @one_task0(
+// CHECK-SAME: %[[ONE:[a-z0-9]+]]: !metate.block, %[[BYTES:[a-z0-9]+]]: index, %[[OX:[a-z0-9]+]]: !metate.block, %[[FROM:[a-z0-9]+]]: index, %[[TO:[a-z0-9]+]]: index)
+// CHECK: metate.range (%{{.*}}) = (%[[FROM]]) to (%[[TO]]) attributes {metate.one_body} {
+// CHECK: func.func private @one_task1(
+// CHECK: func.func private @one_task2(
+// CHECK: func.func private @one_task3(
+// CHECK-NOT: func.func
+// CHECK-LABEL: metate.kernel @one(
+// CHECK: %[[POOL:.*]] = metate.pool "parts" worker
+// CHECK-NOT: metate.pool "parts"
+// CHECK: metate.launch @one_task0(%[[POOL]], %[[B:.*]], %[[X1:.*]], %c0, %c5)
+// CHECK: metate.launch @one_task1(
+// CHECK: metate.launch @one_task0(%[[POOL]], %[[B]], %[[X1]], %c5, %c9)
+// CHECK: metate.launch @one_task2(
+// CHECK: metate.launch @one_task3(
+metate.kernel @one(%x: !metate.block, %y: !metate.block) {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %c9 = arith.constant 9 : index
+  %v = arith.constant 1.0 : f32
+  %w = arith.constant 2.0 : f32
+  metate.range (%i) = (%c0) to (%c5) attributes {metate.one_body} {
+    %p = metate.pool "parts" worker bytes 64 align 64
+    metate.write %v, %p[%c0] scope 2 : f32
+    metate.write %v, %x[%i] scope 0 : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%c5) attributes {metate.one_body} {
+    metate.write %w, %x[%i] scope 0 : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c5) to (%c9) attributes {metate.one_body} {
+    %p = metate.pool "parts" worker bytes 64 align 64
+    metate.write %v, %p[%c0] scope 2 : f32
+    metate.write %v, %x[%i] scope 0 : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%c5) attributes {metate.one_body} {
+    metate.write %w, %y[%i] scope 1 : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c5) to (%c9) {
+    metate.write %w, %x[%i] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
