@@ -234,3 +234,46 @@ def test_records_around_the_caches(rng, options, count):
         np.testing.assert_array_equal(number.to_numpy(), wants[1])
         report = str(add.report())
     assert device_tests.ARCH or (BINNED in report and ("around the caches" in report) == bool(options))
+
+
+@pytest.mark.parametrize("bound", ["an argument", "a field", "from another argument on"])
+def test_as_many_particles_as_the_launch_says(rng, bound):
+    """Fewer than there are, none, and more: those that are not there read nothing."""
+    most, shape = 20_000, (64, 50)
+    with mt.Context(threads=2):
+        x, w, n = mt.Vector.field(2, i32, shape=most), mt.field(f32, shape=most), mt.field(i32, shape=())
+        m = mt.field(f32, shape=shape)
+        at = rng.integers(0, 46, (most, 2)).astype(np.int32)
+        weights = rng.integers(-8, 9, most).astype(np.float32)  # sums are exact
+        x.from_numpy(at)
+        w.from_numpy(weights)
+
+        @mt.func
+        def add(i):
+            for j, k in mt.static(mt.ndrange(4, 4)):
+                m[x[i] + mt.Vector([j, k])] += w[i] * (j + 2 * k)
+
+        @mt.kernel
+        def run(first: i32, last: i32):
+            if mt.static(bound == "an argument"):
+                for i in range(last):
+                    add(i)
+            elif mt.static(bound == "a field"):
+                for i in range(n[None]):
+                    add(i)
+            else:
+                for i in range(first, last):
+                    add(i)
+
+        more = 7 if bound != "from another argument on" and not device_tests.ARCH else 0
+        for first, last in ((0, 12_345), (0, 0), (0, -3), (0, 1), (0, most), (0, most + more)):
+            m.fill(0)
+            n[None] = last
+            run(first, last)
+            want = np.zeros(shape)
+            for j, k in np.ndindex(4, 4):
+                place = tuple((at[: max(last, 0)] + np.array([j, k])).T)
+                np.add.at(want, place, weights[: max(last, 0)] * (j + 2 * k))
+            np.testing.assert_array_equal(m.to_numpy(), want)
+        report = str(run.report())
+    assert device_tests.ARCH or (BINNED in report) == (bound != "from another argument on")

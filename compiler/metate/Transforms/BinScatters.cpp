@@ -42,12 +42,11 @@ private:
     readOnce(range);
     SmallVector<ScatterTarget> targets = scatterTargets(range, /*tell=*/false);
     SmallVector<ScatterCells, 2> groups = groupCells(targets);
-    std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]),
-                           upper = getConstantIntValue(range.getUpper()[0]);
+    std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]), upper = mostOf(range);
     if (groups.size() != 1 || range.getLower().size() != 1 || !lower || !upper)
-      return decline(range,
-                     "targets of one shape, kind and type, and a range of one dimension that "
-                     "is known when compiling, are expected");
+      return decline(
+          range, "targets of one shape, kind and type, and a range of one dimension that "
+                 "is known when compiling, or no longer than a field that it reads, are expected");
     const ScatterCells &cells = groups.front();
     if (ShapedType::isDynamicShape(cells.first().extents))
       return decline(range, "the size of what it adds to is known at launch only");
@@ -73,6 +72,19 @@ private:
     bins.build();
     range.erase();
     ++binned;
+  }
+
+  /// Where the range ends, at the latest: an iteration beyond what each one reads reads what is not there.
+  static std::optional<int64_t> mostOf(RangeOp range) {
+    if (std::optional<int64_t> upper = getConstantIntValue(range.getUpper()[0]))
+      return upper;
+    std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]), most;
+    if (range.getLower().size() != 1 || !lower || *lower < 0)
+      return {};
+    for (Operation *read : readsOfIteration(range))
+      if (std::optional<int64_t> extent = extentOfIteration(range, read))
+        most = std::min(most.value_or(*extent), *extent);
+    return most;
   }
 
   static StringRef problemOf(RangeOp range, const ScatterCells &cells) {

@@ -496,7 +496,8 @@ private:
       if (unroll)
         passes.addPass(createUnrollLoops());
     }
-    passes.addPass(createCanonicalizerPass());
+    // Users first: from the top 23,000 constants of loops that are written out took 0.8 s, so 0.02.
+    passes.addPass(createCanonicalizerPass(GreedyRewriteConfig().setUseTopDownTraversal(false)));
     bool isFine = succeeded(runPipeline(passes, tried));
     llvm::DenseSet<int64_t> selected;
     tried.walk([&](arith::CmpIOp test) {

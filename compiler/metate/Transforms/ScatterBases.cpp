@@ -182,6 +182,26 @@ SmallVector<Operation *> metate::readsOfIteration(RangeOp range) {
   return reads;
 }
 
+std::optional<int64_t> metate::extentOfIteration(RangeOp range, Operation *read) {
+  SmallVector<int64_t> extents;
+  ValueRange coordinates;
+  if (auto load = dyn_cast<memref::LoadOp>(read)) {
+    llvm::append_range(extents, load.getMemRefType().getShape());
+    coordinates = load.getIndices();
+  } else {
+    auto cell = cast<LoadOp>(read);
+    TreePath way = CellAccess::of(cell)->resolve();
+    if (way.lastActivity() >= 0 || way.lastPool() >= 0)
+      return {};
+    extents = way.extents;
+    coordinates = cell.getCoordinates();
+  }
+  for (auto [at, extent] : llvm::zip(coordinates, extents))
+    if (at == range.getBody().getArgument(0) && !ShapedType::isDynamic(extent))
+      return extent;
+  return {};
+}
+
 /// Is there a number wherever an iteration may read, whatever guards the read?
 static bool isAlwaysThere(RangeOp range, Operation *read) {
   std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]),

@@ -35,6 +35,9 @@ bool isWrittenIn(RangeOp range, mlir::Operation *read);
 /// Reads of the loop's own block at places that the number of the iteration says, of what the loop does not write.
 llvm::SmallVector<mlir::Operation *> readsOfIteration(RangeOp range);
 
+/// How many numbers there are for iterations, which such a read asks for by their number, if that is known.
+std::optional<int64_t> extentOfIteration(RangeOp range, mlir::Operation *read);
+
 /// Such reads under conditions, and in loops, come before them where there is a number for each iteration; and so do the parts of what is read.
 void readBeforeGuards(RangeOp range);
 

@@ -4,6 +4,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LaneValues.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -89,8 +90,7 @@ void Bins::countParts() {
     Value block = enter(at.index(0), at.index(blocks()));
     write(at.index(0), order, counters(), at.add(first, block));
   }
-  Value iteration = enter(at.divide(at.multiply(part, count), sortedParts),
-                          at.divide(at.multiply(at.add(part, 1), count), sortedParts));
+  Value iteration = enter(beginOf(part), beginOf(at.add(part, 1)));
   Value block = blockOf(iteration);
   write(block, order, blockNumbers(), iteration);
   Value counter = at.add(first, block);
@@ -103,7 +103,7 @@ void Bins::sumUp() {
   task(1);
   Value order = orderPool(), zero = at.index(0);
   auto outer = scf::ForOp::create(builder, at.loc, zero, at.index(blocks()), at.index(1), zero);
-  write(at.index(count), order, begins(), at.index(blocks()));
+  write(total, order, begins(), at.index(blocks()));
   builder.setInsertionPointToStart(outer.getBody());
   write(outer.getRegionIterArg(0), order, begins(), outer.getInductionVar());
   auto inner = scf::ForOp::create(builder, at.loc, zero, at.index(sortedParts), at.index(1),
@@ -122,8 +122,7 @@ void Bins::placeParts() {
   RangeOp made = task(sortedParts);
   Value part = made.getBody().getArgument(0), order = orderPool();
   Value first = at.multiply(part, blocks());
-  Value from = at.divide(at.multiply(part, count), sortedParts),
-        to = at.divide(at.multiply(at.add(part, 1), count), sortedParts);
+  Value from = beginOf(part), to = beginOf(at.add(part, 1));
   if (isStreamed())
     return placeAround(made, order, first, from, to);
   Value iteration = enter(from, to);
@@ -271,7 +270,16 @@ void Bins::scatter(int64_t fromTurn, int64_t toTurn) {
   empty(tile, at.compare(arith::CmpIPredicate::slt, from, to), origins);
 }
 
+Value Bins::iterations() {
+  Value upper = range.getUpper()[0];
+  if (getConstantIntValue(upper))
+    return at.index(count);
+  Value there = at.subtract(at.least(upper, at.index(lower + count)), at.index(lower));
+  return at.greatest(there, at.index(0));
+}
+
 void Bins::build() {
+  total = iterations();
   countParts();
   sumUp();
   placeParts();

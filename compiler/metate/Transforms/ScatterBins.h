@@ -133,12 +133,18 @@ private:
     return at.subtract(at.multiply(block, axis.block), at.index(axis.base.span()));
   }
 
+  /// How many iterations there are in this launch: `count` at most.
+  mlir::Value iterations();
+  /// Where a part of them begins.
+  mlir::Value beginOf(mlir::Value part) { return at.divide(at.multiply(part, total), sortedParts); }
+
   RangeOp range;
   mlir::OpBuilder builder;
   IndexBuilder at;
   const ScatterCells &cells;
   llvm::SmallVector<Axis> axes;
-  int64_t lower, count, streamed;
+  int64_t lower, count, streamed; ///< `count`: of iterations, at most
+  mlir::Value total;              ///< of iterations
   llvm::SmallVector<Read> reads;
   int64_t recordBytes = 0;
   bool isOrdered = true; ///< is the order's iteration asked for, besides its record?

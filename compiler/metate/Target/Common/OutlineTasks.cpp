@@ -146,9 +146,10 @@ private:
     if (leads.contains(range))
       return outlineLeader(range, captured.getArrayRef());
     if (RangeOp leader = leaders.lookup(range)) {
-      auto [function, captured] = made[leader];
+      auto &[function, captured, bounds] = made[leader];
       SmallVector<Value> operands(captured);
-      llvm::append_range(operands, range->getOperands());
+      llvm::append_range(operands, isMutant(Mutant::FirstBoundsAgain) ? ValueRange(bounds)
+                                                                      : range->getOperands());
       launch(range, function, operands);
       range.erase();
       ++joined;
@@ -173,8 +174,8 @@ private:
 
   /// Its bounds are operands of each launch, behind what the body uses.
   void outlineLeader(RangeOp range, ArrayRef<Value> captured) {
-    SmallVector<Value> operands(captured);
-    llvm::append_range(operands, range->getOperands());
+    SmallVector<Value> operands(captured), bounds(range->getOperands());
+    llvm::append_range(operands, bounds);
     func::FuncOp function = createFunction(range, operands, {});
     launch(range, function, operands);
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
@@ -183,7 +184,7 @@ private:
     range->setOperands(function.getArguments().drop_front(captured.size()));
     auto end = func::ReturnOp::create(builder, range.getLoc());
     range->moveBefore(end);
-    made[range] = {function, SmallVector<Value>(captured)};
+    made[range] = {function, SmallVector<Value>(captured), bounds};
   }
 
   void outline(SerialOp serial) {
@@ -209,8 +210,11 @@ private:
   unsigned number = 0, joined = 0;
   llvm::MapVector<RangeOp, RangeOp> leaders; ///< of ranges that another one's function runs
   llvm::SmallDenseSet<RangeOp> leads;
-  llvm::DenseMap<RangeOp, std::pair<func::FuncOp, SmallVector<Value>>>
-      made; ///< with what the body uses
+  struct Leader {
+    func::FuncOp function;
+    SmallVector<Value> captured, bounds; ///< what the body uses; its own
+  };
+  llvm::DenseMap<RangeOp, Leader> made;
 };
 
 /// The functions of a kernel. What they use of it become operands of their calls, which tasks then capture like anything else.
