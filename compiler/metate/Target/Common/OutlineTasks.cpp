@@ -44,21 +44,26 @@ static void hoistPools(KernelOp kernel) {
   SmallVector<PoolOp> pools;
   kernel.walk([&](PoolOp pool) { pools.push_back(pool); });
   OpBuilder builder(kernel.getContext());
-  // Those of one name are one pool; with the bytes of a worker's part.
-  llvm::StringMap<std::pair<PoolOp, Value>> known;
+  // What is the same from the same byte on is found once; with the bytes of a worker's part.
+  SmallVector<std::pair<PoolOp, Value>> known;
   for (PoolOp pool : llvm::reverse(pools)) { // each goes before those that are there
     OpBuilder there(pool);
-    auto &[address, bytes] = known[pool.getName()];
-    if (!address) {
+    auto *same = llvm::find_if(known, [&](const std::pair<PoolOp, Value> &one) {
+      return OperationEquivalence::isEquivalentTo(one.first, pool,
+                                                  OperationEquivalence::IgnoreLocations);
+    });
+    if (same == known.end()) {
       builder.setInsertionPointToStart(&kernel.getBody().front());
-      address = cast<PoolOp>(builder.clone(*pool));
+      auto made = cast<PoolOp>(builder.clone(*pool));
+      Value bytes;
       if (pool.getKind() == PoolKind::Worker)
-        bytes = PoolBytesOp::create(builder, pool.getLoc(), builder.getIndexType(), address);
+        bytes = PoolBytesOp::create(builder, pool.getLoc(), builder.getIndexType(), made);
+      same = &known.emplace_back(made, bytes);
     }
+    auto [address, bytes] = *same;
     Value own = address;
-    if (pool.getKind() == PoolKind::Worker) {
+    if (pool.getKind() == PoolKind::Worker)
       own = WorkerPartOp::create(there, pool.getLoc(), pool.getType(), address, bytes);
-    }
     pool.replaceAllUsesWith(own);
     pool.erase();
   }
