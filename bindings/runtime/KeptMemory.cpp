@@ -1,5 +1,5 @@
-// Blocks of the C library's, in large pages. Nobody waits: where another thread looks for a block (or did, when the process was forked),
-// nothing is kept.
+// Blocks of the C library's, in large pages. Nobody waits for the mutex: while another thread has it nothing is kept or found. A child of a fork
+// may have it taken for ever.
 #include "KeptMemory.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ bool KeptMemory::keep(void *pointer, size_t bytes) {
   if (!lock)
     return false;
   void *oldest = nullptr;
-  if (count == most) {
+  if (count == mostBlocks) {
     oldest = kept[0].data;
     std::move(kept + 1, kept + count, kept);
     --count;
@@ -63,12 +63,9 @@ bool KeptMemory::clear() {
 void *KeptMemory::allocate(void *self, size_t bytes, size_t align) {
   auto &memory = *static_cast<KeptMemory *>(self);
   bool isLarge = bytes >= leastBytes;
-  if (isLarge)
-    if (void *found = memory.find(bytes, align))
-      return found;
+  void *pointer = isLarge ? memory.find(bytes, align) : nullptr;
   align = std::max(align, isLarge ? hugePage : sizeof(void *));
-  void *pointer = nullptr;
-  if (posix_memalign(&pointer, align, bytes ? bytes : 1) != 0)
+  if (!pointer && posix_memalign(&pointer, align, bytes ? bytes : 1) != 0)
     // What is kept may be in the way where address space is limited.
     if (!memory.clear() || posix_memalign(&pointer, align, bytes ? bytes : 1) != 0)
       return nullptr;

@@ -24,7 +24,7 @@ public:
 private:
   /// Smaller memory is the C library's alone, larger memory is the system's again at once.
   static constexpr size_t leastBytes = size_t(16) << 20, mostBytes = size_t(256) << 20;
-  static constexpr size_t most = 4;
+  static constexpr size_t mostBlocks = 4;
 
   static void *allocate(void *self, size_t bytes, size_t align);
   static void release(void *self, void *pointer, size_t bytes, size_t align);
@@ -37,7 +37,7 @@ private:
     size_t bytes;
   };
   std::mutex mutex;
-  Block kept[most]; // the one that was given back last stands last
+  Block kept[mostBlocks]; // the one that was given back last stands last
   size_t count = 0;
 };
 

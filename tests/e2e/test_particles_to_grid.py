@@ -277,3 +277,40 @@ def test_as_many_particles_as_the_launch_says(rng, bound):
             np.testing.assert_array_equal(m.to_numpy(), want)
         report = str(run.report())
     assert device_tests.ARCH or (BINNED in report) == (bound != "from another argument on")
+
+
+@pytest.mark.parametrize("first", [0, 1000])
+@pytest.mark.parametrize("options", [{}, {"nontemporal_bytes": 0}], ids=str)
+def test_those_alive_of_as_many_as_the_launch_says(rng, options, first):
+    """What a test guards is read before it; matrices, bytes and doubles beside each other."""
+    most, shape = 21_001, (48, 40, 44)
+    with mt.Context(threads=2, **options):
+        x, w = mt.Vector.field(3, i32, shape=most), mt.Matrix.field(3, 3, f32, shape=most)
+        lives, scale, n = mt.field(mt.u8, shape=most), mt.field(mt.f64, shape=most), mt.field(i32, shape=())
+        m = mt.field(f32, shape=shape)
+        at = rng.integers(0, 38, (most, 3)).astype(np.int32)
+        weights, alive = rng.integers(-8, 9, (most, 3, 3)).astype(np.float32), rng.integers(0, 2, most).astype(np.uint8)
+        scales = rng.integers(1, 4, most).astype(np.float64)
+        for field, values in ((x, at), (w, weights), (lives, alive), (scale, scales)):
+            field.from_numpy(values)
+
+        @mt.kernel
+        def run():
+            for i in range(first, n[None]):
+                if lives[i] == 1:
+                    for j, k in mt.static(mt.ndrange(3, 3)):
+                        for o in mt.static(range(2)):
+                            m[x[i] + mt.Vector([o, j, k])] += w[i][j, k] * mt.cast(scale[i], f32)
+
+        for last in (most, 17_003, first, 0):
+            m.fill(0)
+            n[None] = last
+            run()
+            want = np.zeros(shape)
+            some = slice(first, max(first, last))
+            for o, j, k in np.ndindex(2, 3, 3):
+                place = tuple((at[some] + np.array([o, j, k])).T)
+                np.add.at(want, place, weights[some, j, k] * scales[some] * alive[some])
+            np.testing.assert_array_equal(m.to_numpy(), want)
+        report = str(run.report())
+    assert device_tests.ARCH or (BINNED in report and ("around the caches" in report) == bool(options))

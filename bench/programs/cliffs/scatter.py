@@ -140,3 +140,71 @@ def together(inputs, particles, grid):
         return {"m": got[..., 0], "v": got[..., 1:]}
 
     return {"step": lambda: scatter(x, v), "outputs": outputs}
+
+
+@WORK.spelling("range(n) of an argument")
+def as_many(inputs, particles, grid):
+    (x, v), (m, g) = particles_of(inputs), grids(grid)
+
+    @ti.kernel
+    def scatter(n: ti.i32):
+        m.fill(0.0)
+        g.fill(0.0)
+        for p in range(n):
+            at = x[p] * grid
+            base = (at - 0.5).cast(int)
+            fx = at - base
+            w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1.0) ** 2, 0.5 * (fx - 0.5) ** 2]
+            for i, j in ti.static(ti.ndrange(3, 3)):
+                weight = w[i][0] * w[j][1]
+                m[base + ti.Vector([i, j])] += weight
+                g[base + ti.Vector([i, j])] += weight * v[p]
+
+    return made(lambda: scatter(particles), m, g)
+
+
+@WORK.spelling("range(n[None]) of a field, those that are alive")
+def alive(inputs, particles, grid):
+    (x, v), (m, g) = particles_of(inputs), grids(grid)
+    n, lives = ti.field(ti.i32, shape=()), ti.field(ti.u8, shape=particles)
+    n[None] = particles
+    lives.fill(1)
+
+    @ti.kernel
+    def scatter():
+        for i, j in m:
+            m[i, j] = 0.0
+            g[i, j] = [0.0, 0.0]
+        for p in range(n[None]):
+            if lives[p] != 0:
+                base = (x[p] * grid - 0.5).cast(int)
+                fx = x[p] * grid - base.cast(ti.f32)
+                w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1.0) ** 2, 0.5 * (fx - 0.5) ** 2]
+                for i, j in ti.static(ti.ndrange(3, 3)):
+                    weight = w[i][0] * w[j][1]
+                    m[base + ti.Vector([i, j])] += weight
+                    g[base + ti.Vector([i, j])] += weight * v[p]
+
+    return made(scatter, m, g)
+
+
+@WORK.spelling("a test of the border around each cell")
+def bordered(inputs, particles, grid):
+    (x, v), (m, g) = particles_of(inputs), grids(grid)
+
+    @ti.kernel
+    def scatter():
+        m.fill(0.0)
+        g.fill(0.0)
+        for p in x:
+            base = (x[p] * grid - 0.5).cast(int)
+            fx = x[p] * grid - base.cast(ti.f32)
+            w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1.0) ** 2, 0.5 * (fx - 0.5) ** 2]
+            for i, j in ti.static(ti.ndrange(3, 3)):
+                cell = base + ti.Vector([i, j])
+                if cell.min() >= 0 and cell.max() < grid:
+                    weight = w[i][0] * w[j][1]
+                    m[cell] += weight
+                    g[cell] += weight * v[p]
+
+    return made(scatter, m, g)

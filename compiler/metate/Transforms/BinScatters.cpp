@@ -55,23 +55,37 @@ private:
       return decline(range, "the loop adds too little");
     if (StringRef problem = problemOf(range, cells); !problem.empty())
       return decline(range, problem);
-    readBeforeGuards(range);
+    // On a copy: where it comes to nothing reads stay behind what guards them.
+    auto copy = cast<RangeOp>(OpBuilder(range).clone(*range));
+    StringRef problem = build(copy, *lower, *upper);
+    copy.erase();
+    if (!problem.empty())
+      return decline(range, problem);
+    range.erase();
+    ++binned;
+  }
+
+  /// Why the range has no blocks; none: its tasks stand before it.
+  StringRef build(RangeOp range, int64_t lower, int64_t upper) {
+    readBeforeGuards(range, upper);
     readOnce(range);
+    SmallVector<ScatterTarget> targets = scatterTargets(range, /*tell=*/false);
+    SmallVector<ScatterCells, 2> groups = groupCells(targets);
     std::optional<SmallVector<ScatterBase>> bases = basesOf(range, targets);
     if (!bases)
-      return decline(range, "an iteration's places are not around one that is computed from what "
-                            "the loop does not write");
-    Bins bins(range, cells, *bases, *lower, count, streamed);
+      return "an iteration's places are not around one that is computed from what the loop does "
+             "not write";
+    int64_t count = upper - lower;
+    Bins bins(range, groups.front(), *bases, lower, count, streamed);
     if (!bins.fits() || bins.orderBytes() > mostBytes || count > INT32_MAX)
-      return decline(range, "the memory for it would be too large");
+      return "the memory for it would be too large";
     if (auto remark = remarkDone(range, "bin-scatters", "atomics"))
       remark << "iterations are put in the order of " << Number("blocks", bins.blocks())
              << " blocks of what they add to; those of one add to a tile of "
              << Number("cells", bins.tileCells()) << " cells, without atomic operations"
              << (bins.isStreamed() ? "; what they read is written around the caches" : "");
     bins.build();
-    range.erase();
-    ++binned;
+    return "";
   }
 
   /// Where the range ends, at the latest: an iteration beyond what each one reads reads what is not there.

@@ -203,15 +203,14 @@ std::optional<int64_t> metate::extentOfIteration(RangeOp range, Operation *read)
 }
 
 /// Is there a number wherever an iteration may read, whatever guards the read?
-static bool isAlwaysThere(RangeOp range, Operation *read) {
-  std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]),
-                         upper = getConstantIntValue(range.getUpper()[0]);
+static bool isAlwaysThere(RangeOp range, int64_t upper, Operation *read) {
+  std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]);
   auto isWithin = [&](auto pair) {
     auto [at, extent] = pair;
     if (ShapedType::isDynamic(extent))
       return false;
     if (at == range.getBody().getArgument(0))
-      return lower && upper && *lower >= 0 && *upper <= extent;
+      return lower && *lower >= 0 && upper <= extent;
     std::optional<int64_t> known = getConstantIntValue(at);
     return known && *known >= 0 && *known < extent;
   };
@@ -225,10 +224,32 @@ static bool isAlwaysThere(RangeOp range, Operation *read) {
          llvm::all_of(llvm::zip(load.getCoordinates(), way.extents), isWithin);
 }
 
-void metate::readBeforeGuards(RangeOp range) {
+static int64_t bytesRead(Operation *read) {
+  Type type = read->getResult(0).getType();
+  auto vector = dyn_cast<VectorType>(type);
+  return llvm::divideCeil(getElementTypeOrSelf(type).getIntOrFloatBitWidth(), 8) *
+         (vector ? vector.getNumElements() : 1);
+}
+
+void metate::readBeforeGuards(RangeOp range, int64_t upper) {
   Block &body = range.getBody().front();
-  if (body.getNumArguments() != 1)
-    return;
+  SmallVector<Operation *> first = readsOfIteration(range);
+  int64_t room = mostRecorded;
+  for (Operation *read : first)
+    room -= bytesRead(read);
+  // One that is read first already costs nothing.
+  auto hasRoom = [&](Operation *read) {
+    if (llvm::any_of(first, [&](Operation *other) {
+          return OperationEquivalence::isEquivalentTo(other, read,
+                                                      OperationEquivalence::IgnoreLocations);
+        }))
+      return true;
+    if (bytesRead(read) > room)
+      return false;
+    room -= bytesRead(read);
+    first.push_back(read);
+    return true;
+  };
   auto isOutside = [&](Value value) {
     return value == body.getArgument(0) || !range.getBody().isAncestor(value.getParentRegion());
   };
@@ -238,8 +259,8 @@ void metate::readBeforeGuards(RangeOp range) {
       return;
     bool isRead = isa<memref::LoadOp, LoadOp>(op) &&
                   getElementTypeOrSelf(op->getResult(0).getType()).isIntOrFloat() &&
-                  llvm::all_of(op->getOperands(), isOutside) && isAlwaysThere(range, op) &&
-                  !isWrittenIn(range, op);
+                  llvm::all_of(op->getOperands(), isOutside) && isAlwaysThere(range, upper, op) &&
+                  !isWrittenIn(range, op) && hasRoom(op);
     bool isPart =
         isa<vector::ExtractOp, arith::IndexCastOp>(op) && llvm::all_of(op->getOperands(), isOfBody);
     // Parts of parts follow: the walk goes on in order.

@@ -11,10 +11,7 @@
 using namespace mlir;
 using namespace metate;
 
-/// Bytes that an iteration reads at its own places: so many are put in order, too.
-static constexpr int64_t mostRecorded = 256;
-
-/// Of a worker's.
+/// Of a worker's tile.
 static constexpr int64_t mostTileBytes = 64 << 10;
 
 Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases, int64_t lower,
@@ -39,13 +36,15 @@ Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases
   }
   // Of a power of two, so that a record of some lines begins with one.
   recordBytes = recordBytes == 0 ? 0 : llvm::PowerOf2Ceil(recordBytes);
-  if (recordBytes > mostRecorded)
-    reads.clear(), recordBytes = 0;
+  if (recordBytes > mostRecorded) {
+    reads.clear();
+    recordBytes = 0;
+  }
   isOrdered = needsIteration();
 }
 
-/// What lies side by side in the grid is combined as vectors, and its lines are fetched before they are asked for: a tile is as long along the last
-/// axis as the second-level cache of a small core allows beside the rest.
+/// A tile is as long along the last axis as a small core's second-level cache allows: long rows are added to the grid as vectors, by lines that the
+/// machine fetches ahead.
 void Bins::lengthenRows() {
   Axis &last = axes.back();
   while (axes.size() > 1 && last.block < last.extent) {
@@ -156,8 +155,8 @@ void Bins::placeAround(RangeOp made, Value order, Value first, Value from, Value
   Value k = enter(at.index(0), number);
   Value here = recordOf(isMutant(Mutant::FirstRecordAgain) ? at.index(0) : k),
         there = recordOf(placeOf(at.add(begin, k), order, first));
-  auto line = VectorType::get(lineBytes / 4, builder.getI32Type());
-  for (int64_t byte = 0; byte < recordBytes; byte += lineBytes) {
+  auto line = VectorType::get(recordLineBytes / 4, builder.getI32Type());
+  for (int64_t byte = 0; byte < recordBytes; byte += recordLineBytes) {
     Value read = ReadOp::create(builder, at.loc, line, batch, at.add(here, byte), scope(),
                                 /*acquire=*/false, /*invariant=*/false);
     auto write = WriteOp::create(builder, at.loc, read, order, at.add(there, byte), scope(),
@@ -274,8 +273,8 @@ Value Bins::iterations() {
   Value upper = range.getUpper()[0];
   if (getConstantIntValue(upper))
     return at.index(count);
-  Value there = at.subtract(at.least(upper, at.index(lower + count)), at.index(lower));
-  return at.greatest(there, at.index(0));
+  Value end = at.least(at.greatest(upper, at.index(lower)), at.index(lower + count));
+  return at.subtract(end, at.index(lower));
 }
 
 void Bins::build() {

@@ -19,14 +19,14 @@ namespace metate {
 inline constexpr int64_t sortedParts = 16;
 
 /// Records that are written around the caches: a worker gathers so many before it writes them.
-inline constexpr int64_t recordsAtOnce = 8, lineBytes = 64;
+inline constexpr int64_t recordsAtOnce = 8, recordLineBytes = 64;
 
 /// Where an axis of the grid is cut.
 struct Axis {
   ScatterBase base;
   int64_t extent, block;
-  bool isOfSlabs =
-      false; ///< does a worker take every second block along it? Then their number is odd.
+  /// Does a worker take every second block along it? Then their number is odd.
+  bool isOfSlabs = false;
 
   int64_t tile() const { return block + base.span(); }
   /// Iterations around an edge of the grid belong to a block too.
@@ -61,7 +61,7 @@ public:
 
   /// Are records whole lines that are written around the caches?
   bool isStreamed() const {
-    return streamed >= 0 && recordBytes >= lineBytes && recordBytes * count >= streamed;
+    return streamed >= 0 && recordBytes >= recordLineBytes && recordBytes * count >= streamed;
   }
 
   void build();
@@ -119,7 +119,7 @@ private:
   mlir::Value placeOf(mlir::Value iteration, mlir::Value order, mlir::Value first);
   void placeAround(RangeOp made, mlir::Value order, mlir::Value first, mlir::Value from,
                    mlir::Value to);
-  void scatter(int64_t from, int64_t to);
+  void scatter(int64_t fromTurn, int64_t toTurn);
   void runBlock(RangeOp made, mlir::Value order, mlir::Value tile, mlir::Value from, mlir::Value to,
                 llvm::ArrayRef<mlir::Value> origins);
   void gather(mlir::Value iteration, mlir::Value order, mlir::Value record);

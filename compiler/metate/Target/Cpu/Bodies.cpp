@@ -182,18 +182,20 @@ KernelMapping::Body KernelMapping::bodyOf(LaunchedTask task, ArrayRef<Value> cap
   auto fields = llvm::map_to_vector(task.launch.getCaptured(), [&](Value value) {
     return size_t(llvm::find(captured, value) - captured.begin());
   });
+  bool isOfOneLaunch = pieces || nontemporal;
   auto known = bodies.find(name);
-  bool isKnown = known != bodies.end();
-  if (isKnown && !pieces && !nontemporal && known->second.fields == fields) {
+  bool isMade = known != bodies.end();
+  if (isMade && !isOfOneLaunch && !known->second.isOfOneLaunch && known->second.fields == fields) {
     if (!left)
       function.erase();
     return known->second;
   }
   func::FuncOp whole = left ? function.clone() : func::FuncOp();
-  if (isKnown) // this launch needs one of its own
-    function.setSymName((name.getValue() + "_" + Twine(left)).str());
+  if (isMade) // this launch needs one of its own
+    function.setSymName((name.getValue() + "_again" + Twine(left)).str());
   Body body = makeBody(task, captured, frame, nontemporal, pieces);
   body.fields = std::move(fields);
+  body.isOfOneLaunch = isOfOneLaunch;
   if (whole) {
     function->getBlock()->getOperations().insert(function->getIterator(), whole);
     bodies.try_emplace(name, body);
@@ -325,7 +327,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   Value host = code.load(code.pointer(), body.getArgument(0), 0);
   lowerPrints(body, host);
   hoistAllocas(body);
-  return {body, isInOrder, {}};
+  return {body, isInOrder, {}, false};
 }
 
 void KernelMapping::runInLanes(scf::ForOp loop, scf::ForOp alone) {

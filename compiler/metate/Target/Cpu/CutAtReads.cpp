@@ -238,7 +238,7 @@ private:
         builder, loc, is(builder, arith::CmpIPredicate::sle, loop.getLowerBound(), turn),
         is(builder, arith::CmpIPredicate::slt, turn, loop.getUpperBound()));
     IndexBuilder index(builder, loc);
-    // As far from the first write as the read turn's is: what lies before it, nobody has written.
+    // Bytes from the asked turn's write back to the first turn's: what ends there or before is unwritten.
     Value done = arith::MulIOp::create(
         builder, loc, arith::SubIOp::create(builder, loc, loop.getLowerBound(), turn),
         number(size));

@@ -75,6 +75,7 @@ private:
     mlir::LLVM::LLVMFuncOp function;
     bool isInOrder;                   ///< one worker runs all iterations, one after the other
     llvm::SmallVector<size_t> fields; ///< of the frame, that the function's arguments are in
+    bool isOfOneLaunch = false; ///< was it made for the numbers of one: pieces, bytes to write
   };
   /// The body that another launch of the function has, or a new one, which is made of the function: `launch` may be its last one.
   Body bodyOf(LaunchedTask task, llvm::ArrayRef<mlir::Value> captured,

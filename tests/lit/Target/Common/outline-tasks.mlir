@@ -201,3 +201,26 @@ metate.kernel @one(%x: !metate.block, %y: !metate.block) {
   }
   metate.return
 }
+
+// Pools of one name that begin at other bytes of it are other memory.
+// CHECK-LABEL: metate.kernel @offsets(
+// CHECK-DAG: %[[LATER:.*]] = metate.pool "intermediates" launch bytes 896 align 64 offset 448
+// CHECK-DAG: %[[FIRST:.*]] = metate.pool "intermediates" launch bytes 896 align 64{{$}}
+// CHECK: metate.launch @offsets_task0(%[[FIRST]])
+// CHECK: metate.launch @offsets_task1(%[[LATER]])
+metate.kernel @offsets(%x: !metate.block) {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %v = arith.constant 1.0 : f32
+  metate.range (%i) = (%c0) to (%c5) {
+    %p = metate.pool "intermediates" launch bytes 896 align 64
+    metate.write %v, %p[%i] scope 1 : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%c5) {
+    %p = metate.pool "intermediates" launch bytes 896 align 64 offset 448
+    metate.write %v, %p[%i] scope 1 : f32
+    metate.yield
+  }
+  metate.return
+}
