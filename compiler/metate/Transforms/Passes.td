@@ -473,7 +473,8 @@ def BinScatters : Metate_Pass<"metate-bin-scatters", "::metate::KernelOp"> {
   let description = [{
     Before: a `metate.range` of known length with `metate.atomic addf` at constant distances from a computed place of dense members or arrays, which the
     loop does not read. After: ranges that count its iterations by block of the grid, sum the counts up, and put the iterations in order, in a `metate.pool`;
-    and two over every second slab of blocks, in which a worker's tile takes the place of the targets and is then combined with them.
+    and two over every second slab of blocks (`metate.one_body`), in which a worker's tile takes the place of the targets and is then combined with them.
+    A range whose end the launch knows is as long as the shortest dense field, at most, that each iteration reads at its own place.
   }];
   let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of the order, at most: the target's (LayoutTuning), as what follows; 0: no bins">,
     Option<"least", "least", "int64_t", /*default=*/"16384", "iterations of a loop, at least">,

@@ -123,7 +123,8 @@ def CutAtReads : Pass<"metate-cut-at-reads", "::mlir::ModuleOp"> {
   let summary = "a loop that may change in one turn what each turn reads is cut there";
   let description = [{
     Before: `scf.for %j { %x = metate.read %d[%at]; ...; metate.write %y, %d[%row + 4 * %j] }`; after: the turns before (%at - %row) / 4, that turn, and those behind
-    it; but for that turn, %x is read once, before the loop. Runs behind metate-map-tasks-cpu.
+    it; but for that turn, %x is read once, before the loop. Where that turn reads nothing that an earlier one writes, it is asked before the loop what it
+    will write; where that is what is there, one loop has all turns. Runs behind metate-map-tasks-cpu.
   }];
   let statistics = [Statistic<"cut", "cut", "loops that are cut">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
