@@ -130,8 +130,7 @@ def block_half_asked():
     expect(at, [50])
 
 
-@probe("CutTurnForgotten")
-def cut_turn_forgotten():
+def add_what_a_turn_changes():
     @mt.kernel
     def run(x: array(i32, 1), k: i32):
         mt.loop_config(serialize=True)
@@ -141,19 +140,16 @@ def cut_turn_forgotten():
     x = np.full(20, 5, np.int32)
     run(x, 2)
     expect(x, [10] * 3 + [15] * 17)
+
+
+@probe("CutTurnForgotten")
+def cut_turn_forgotten():
+    add_what_a_turn_changes()
 
 
 @probe("ChangingTurnForgotten")
 def changing_turn_forgotten():
-    @mt.kernel
-    def run(x: array(i32, 1), k: i32):
-        mt.loop_config(serialize=True)
-        for j in range(x.shape[0]):
-            x[j] = x[j] + x[k]
-
-    x = np.full(20, 5, np.int32)
-    run(x, 2)
-    expect(x, [10] * 3 + [15] * 17)
+    add_what_a_turn_changes()
 
 
 @probe("EarlierWriteForgotten")

@@ -306,8 +306,7 @@ def interior_too_large():
     expect(out, np.roll(x[1:], 1))
 
 
-@probe("OddSlabsLost")
-def odd_slabs_lost():
+def add_to_an_odd_slab():
     Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 100_000).place(m=mt.f32).build()
 
     @mt.kernel
@@ -319,21 +318,16 @@ def odd_slabs_lost():
     g = Cells.new()
     run(g, np.full(20_000, 1500, np.int32))
     expect(g.m.to_numpy()[1500:1516], [20_000] * 16)
+
+
+@probe("OddSlabsLost")
+def odd_slabs_lost():
+    add_to_an_odd_slab()
 
 
 @probe("FirstBoundsAgain")
 def first_bounds_again():
-    Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 100_000).place(m=mt.f32).build()
-
-    @mt.kernel
-    def run(g: Cells, x: array(i32, 1)):
-        for k in range(20_000):
-            for d in range(16):
-                g.m[x[k] + d] += 1.0
-
-    g = Cells.new()
-    run(g, np.full(20_000, 1500, np.int32))
-    expect(g.m.to_numpy()[1500:1516], [20_000] * 16)
+    add_to_an_odd_slab()
 
 
 @probe("FirstRecordAgain")
