@@ -67,7 +67,7 @@ private:
 
   /// Why the range has no blocks; none: its tasks stand before it.
   StringRef build(RangeOp range, int64_t lower, int64_t upper) {
-    readBeforeGuards(range, upper);
+    readBeforeGuards(range, upper, /*room=*/mostRecorded);
     readOnce(range);
     SmallVector<ScatterTarget> targets = scatterTargets(range, /*tell=*/false);
     SmallVector<ScatterCells, 2> groups = groupCells(targets);

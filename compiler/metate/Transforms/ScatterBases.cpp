@@ -182,21 +182,21 @@ SmallVector<Operation *> metate::readsOfIteration(RangeOp range) {
   return reads;
 }
 
+/// Coordinates of a read, each with the extent along it; none: the place may not be there.
+static SmallVector<std::tuple<Value, int64_t>> placeOf(Operation *read) {
+  if (auto load = dyn_cast<memref::LoadOp>(read))
+    return llvm::to_vector_of<std::tuple<Value, int64_t>>(
+        llvm::zip(load.getIndices(), load.getMemRefType().getShape()));
+  auto load = cast<LoadOp>(read);
+  TreePath way = CellAccess::of(load)->resolve();
+  if (way.lastActivity() >= 0 || way.lastPool() >= 0)
+    return {};
+  return llvm::to_vector_of<std::tuple<Value, int64_t>>(
+      llvm::zip(load.getCoordinates(), way.extents));
+}
+
 std::optional<int64_t> metate::extentOfIteration(RangeOp range, Operation *read) {
-  SmallVector<int64_t> extents;
-  ValueRange coordinates;
-  if (auto load = dyn_cast<memref::LoadOp>(read)) {
-    llvm::append_range(extents, load.getMemRefType().getShape());
-    coordinates = load.getIndices();
-  } else {
-    auto cell = cast<LoadOp>(read);
-    TreePath way = CellAccess::of(cell)->resolve();
-    if (way.lastActivity() >= 0 || way.lastPool() >= 0)
-      return {};
-    extents = way.extents;
-    coordinates = cell.getCoordinates();
-  }
-  for (auto [at, extent] : llvm::zip(coordinates, extents))
+  for (auto [at, extent] : placeOf(read))
     if (at == range.getBody().getArgument(0) && !ShapedType::isDynamic(extent))
       return extent;
   return {};
@@ -204,8 +204,12 @@ std::optional<int64_t> metate::extentOfIteration(RangeOp range, Operation *read)
 
 /// Is there a number wherever an iteration may read, whatever guards the read?
 static bool isAlwaysThere(RangeOp range, int64_t upper, Operation *read) {
+  auto isKnown = [](Value component) { return getConstantIntValue(component).has_value(); };
+  if (auto load = dyn_cast<LoadOp>(read); load && !llvm::all_of(load.getComponents(), isKnown))
+    return false;
   std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]);
-  auto isWithin = [&](auto pair) {
+  auto place = placeOf(read);
+  return !place.empty() && llvm::all_of(place, [&](auto pair) {
     auto [at, extent] = pair;
     if (ShapedType::isDynamic(extent))
       return false;
@@ -213,15 +217,7 @@ static bool isAlwaysThere(RangeOp range, int64_t upper, Operation *read) {
       return lower && *lower >= 0 && upper <= extent;
     std::optional<int64_t> known = getConstantIntValue(at);
     return known && *known >= 0 && *known < extent;
-  };
-  if (auto load = dyn_cast<memref::LoadOp>(read))
-    return llvm::all_of(llvm::zip(load.getIndices(), load.getMemRefType().getShape()), isWithin);
-  auto load = cast<LoadOp>(read);
-  TreePath way = CellAccess::of(load)->resolve();
-  auto isKnown = [](Value component) { return getConstantIntValue(component).has_value(); };
-  return way.lastActivity() < 0 && way.lastPool() < 0 &&
-         llvm::all_of(load.getComponents(), isKnown) &&
-         llvm::all_of(llvm::zip(load.getCoordinates(), way.extents), isWithin);
+  });
 }
 
 static int64_t bytesRead(Operation *read) {
@@ -231,10 +227,9 @@ static int64_t bytesRead(Operation *read) {
          (vector ? vector.getNumElements() : 1);
 }
 
-void metate::readBeforeGuards(RangeOp range, int64_t upper) {
+void metate::readBeforeGuards(RangeOp range, int64_t upper, int64_t room) {
   Block &body = range.getBody().front();
   SmallVector<Operation *> first = readsOfIteration(range);
-  int64_t room = mostRecorded;
   for (Operation *read : first)
     room -= bytesRead(read);
   // One that is read first already costs nothing.

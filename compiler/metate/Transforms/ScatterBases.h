@@ -38,12 +38,9 @@ llvm::SmallVector<mlir::Operation *> readsOfIteration(RangeOp range);
 /// How many numbers there are for iterations, which such a read asks for by their number, if that is known.
 std::optional<int64_t> extentOfIteration(RangeOp range, mlir::Operation *read);
 
-/// What an iteration may read first, to have it in a record, at most.
-inline constexpr int64_t mostRecorded = 256;
-
-/// Such reads under conditions, and in loops, come before them where there is a number for each iteration up to `upper` and `mostRecorded` allows; and
-/// so do the parts of what is read.
-void readBeforeGuards(RangeOp range, int64_t upper);
+/// Such reads under conditions, and in loops, come before them where there is a number for each iteration up to `upper`, as long as an iteration reads
+/// no more than `room` bytes first; and so do the parts of what is read.
+void readBeforeGuards(RangeOp range, int64_t upper, int64_t room);
 
 /// Each of these reads happens once, and what is computed of them: what stands between two of them does not change what they read.
 void readOnce(RangeOp range);

@@ -18,6 +18,9 @@ namespace metate {
 /// Parts of the iterations that are sorted side by side.
 inline constexpr int64_t sortedParts = 16;
 
+/// Bytes that an iteration reads at its own places: so many are put in order, too.
+inline constexpr int64_t mostRecorded = 256;
+
 /// Records that are written around the caches: a worker gathers so many before it writes them.
 inline constexpr int64_t recordsAtOnce = 8, recordLineBytes = 64;
 
