@@ -208,7 +208,7 @@ private:
             .bytes = int64_t(llvm::divideCeil(read.getType().getIntOrFloatBitWidth(), 8))};
   }
 
-  /// What `op` and those before it need to give their results, in order; false if the cut turn cannot be asked before the loop.
+  /// What gives `value`, in order; false if the cut turn cannot be asked before the loop.
   bool slice(Value value, llvm::SetVector<Operation *> &ops) {
     Operation *op = value.getDefiningOp();
     if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar())
@@ -224,51 +224,53 @@ private:
     return true;
   }
 
-  /// Does `turn` write what is there already? It is asked before the loop, and must read nothing that an earlier turn writes.
+  /// Is `turn` one of the loop's, and is what `ops` read in it not written by an earlier one?
+  Value isEarly(Value turn, ArrayRef<Operation *> ops) {
+    using arith::CmpIPredicate;
+    IndexBuilder at(builder, loc);
+    auto both = [&](Value a, Value b) -> Value {
+      return arith::AndIOp::create(builder, loc, a, b);
+    };
+    Value lower = loop.getLowerBound();
+    Value isEarly = both(at.compare(CmpIPredicate::sle, lower, turn),
+                         at.compare(CmpIPredicate::slt, turn, loop.getUpperBound()));
+    // Bytes from the asked turn's write back to the first turn's: what ends there or before is unwritten.
+    Value unwritten = at.multiply(at.subtract(lower, turn), size);
+    for (Operation *op : ops) {
+      auto read = dyn_cast<ReadOp>(op);
+      Early found = read ? early(read) : Early();
+      if (!found.distance || (found.distance->terms.empty() && found.distance->constant >= 0) ||
+          isMutant(Mutant::EarlierWriteForgotten))
+        continue;
+      Value distance = found.distance->emit(at);
+      Value isBehind = at.compare(CmpIPredicate::sge, distance, at.index(0));
+      Value isBefore = at.compare(CmpIPredicate::sle, at.add(distance, found.bytes), unwritten);
+      isEarly = both(isEarly, arith::OrIOp::create(builder, loc, isBehind, isBefore));
+    }
+    return isEarly;
+  }
+
+  /// Does `turn` write what is there already? It is asked before the loop; null: it cannot be.
   Value leavesRead(Value turn) {
-    WriteOp write = writes.back();
+    Value written = writes.back().getValue();
     llvm::SetVector<Operation *> ops;
     if (!llvm::all_of(writes, [&](WriteOp each) { return each->getBlock() == loop.getBody(); }) ||
-        !slice(write.getValue(), ops))
+        !slice(written, ops))
       return nullptr;
-    auto is = [&](OpBuilder &at, arith::CmpIPredicate how, Value a, Value b) -> Value {
-      return arith::CmpIOp::create(at, loc, how, a, b);
-    };
-    Value isRun = arith::AndIOp::create(
-        builder, loc, is(builder, arith::CmpIPredicate::sle, loop.getLowerBound(), turn),
-        is(builder, arith::CmpIPredicate::slt, turn, loop.getUpperBound()));
-    IndexBuilder index(builder, loc);
-    // Bytes from the asked turn's write back to the first turn's: what ends there or before is unwritten.
-    Value done = arith::MulIOp::create(
-        builder, loc, arith::SubIOp::create(builder, loc, loop.getLowerBound(), turn),
-        number(size));
-    for (Operation *op : ops)
-      if (auto read = dyn_cast<ReadOp>(op)) {
-        Early found = early(read);
-        if (!found.distance || (found.distance->terms.empty() && found.distance->constant >= 0) ||
-            isMutant(Mutant::EarlierWriteForgotten))
-          continue;
-        Value distance = found.distance->emit(index);
-        Value end = arith::AddIOp::create(builder, loc, distance, number(found.bytes));
-        Value isApart = arith::OrIOp::create(
-            builder, loc, is(builder, arith::CmpIPredicate::sge, distance, number(0)),
-            is(builder, arith::CmpIPredicate::sle, end, done));
-        isRun = arith::AndIOp::create(builder, loc, isRun, isApart);
-      }
-    auto asked =
-        scf::IfOp::create(builder, loc, builder.getI1Type(), isRun, /*withElseRegion=*/true);
+    auto asked = scf::IfOp::create(builder, loc, builder.getI1Type(),
+                                   isEarly(turn, ops.getArrayRef()), /*withElseRegion=*/true);
     OpBuilder then = asked.getThenBodyBuilder(), otherwise = asked.getElseBodyBuilder();
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), turn);
     for (Operation *op : ops)
       then.clone(*op, mapping);
     Value before = then.clone(*reads[0], mapping)->getResult(0);
-    Type bits = then.getIntegerType(write.getValue().getType().getIntOrFloatBitWidth());
-    auto asBits = [&](Value value) -> Value {
-      return value.getType() == bits ? value : arith::BitcastOp::create(then, loc, bits, value);
+    Type bits = then.getIntegerType(written.getType().getIntOrFloatBitWidth());
+    auto asBits = [&](Value value) {
+      return then.createOrFold<arith::BitcastOp>(loc, bits, value);
     };
-    Value same = is(then, arith::CmpIPredicate::eq, asBits(before),
-                    asBits(mapping.lookupOrDefault(write.getValue())));
+    Value same = arith::CmpIOp::create(then, loc, arith::CmpIPredicate::eq, asBits(before),
+                                       asBits(mapping.lookupOrDefault(written)));
     if (isMutant(Mutant::ChangingTurnForgotten))
       same = arith::ConstantIntOp::create(then, loc, 1, 1);
     scf::YieldOp::create(then, loc, same);
