@@ -15,10 +15,11 @@ from .errors import CallError_, DerivativeError_
 from .frontend.annotations import leaf_types
 from .frontend.function import Template
 from .frontend.graph_parts import Repeat, Run, draws_of, numbers_of, runs_of, text_of
+from .frontend.options import language_of
 from .frontend.specialize import from_annotations, is_fully_typed
 from .graph_calls import calls_of
 from .graph_match import Parameter, Place
-from .kernel import Kernel, language_of
+from .kernel import Kernel
 from .parameters import Parameter as Declared
 
 

@@ -28,7 +28,7 @@ from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, Ru
 from .frontend.diagnostics import warn
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
 from .frontend.kernel_source import KernelSource
-from .frontend.options import FrontendOptions
+from .frontend.options import language_of
 from .frontend.requirements import HiddenTree
 from .frontend.source import attach_source  # noqa: F401
 from .frontend.specialize import StaticParameter, element_is_the_arguments
@@ -44,14 +44,6 @@ _MANY = 16  # instances of which only values read through arguments differ: a si
 
 # Of the interpreter: what debug mode looks for besides what it always does.
 _DEBUG_CHECKS = ("division", "outside", "quant-range")
-
-
-def language_of(options, own):
-    """What a kernel means in a context. own: the options that were given to the kernel itself, or to its module."""
-    chosen = lambda name: getattr(options, name) if own.get(name) is None else own[name]
-    debug = bool(chosen("debug"))
-    asserts = chosen("asserts") or (debug and own.get("asserts") is None)
-    return FrontendOptions(options.default_ip, options.default_fp, chosen("fast_math"), debug, bool(asserts))
 
 
 def _compiler_of(holdings, options):

@@ -14,3 +14,11 @@ class FrontendOptions(Record):
     fast_math: bool | None = None  # None: accumulations alone may be reordered
     debug: bool = False
     asserts: bool = False
+
+
+def language_of(options, own):
+    """What a kernel means in a context. own: the options that were given to the kernel itself, or to its module."""
+    chosen = lambda name: getattr(options, name) if own.get(name) is None else own[name]
+    debug = bool(chosen("debug"))
+    asserts = chosen("asserts") or (debug and own.get("asserts") is None)
+    return FrontendOptions(options.default_ip, options.default_fp, chosen("fast_math"), debug, bool(asserts))
