@@ -6,6 +6,7 @@
 #include "metate/Dialect/Tree.h"
 #include "metate/Frontend/BriefKernel.h"
 #include "metate/Frontend/Graph.h"
+#include "metate/Frontend/ScatteringKernel.h"
 #include "metate/Transforms/WriteNumbers.h"
 
 #include <nanobind/stl/optional.h>
@@ -487,6 +488,10 @@ void bindBuilder(nb::module_ &module) {
       .def(
           "brief_extent", [](SourceModule &self) { return briefExtent(self.op()); },
           "Of its one kernel: launches are brief whose arrays have no larger extent; -1: none is.")
+      .def(
+          "scatters_to_arrays", [](SourceModule &self) { return scattersToArrays(self.op()); },
+          "Does its one kernel add at computed places, often in an iteration of a parallel loop "
+          "that uses arrays of any extents?")
       .def("write_sites", &writeSites,
            "Where the writes of its one kernel stand, by their numbers: (file, line, column).")
       .def("asked_cells", &askedCells,

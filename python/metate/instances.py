@@ -12,6 +12,7 @@ import time
 import weakref
 from typing import Any
 
+from .by_shape import ByShape
 from .errors import RuntimeError_, TreeError
 from .frontend import specialize
 from .frontend.requirements import Requirements
@@ -42,8 +43,9 @@ class Instance(Record):
 class Compiled:
     """An instance while it is compiled, then its code; `kernel` is None until that is done."""
 
-    def __init__(self, parameters, may_alias, reason):
+    def __init__(self, parameters, may_alias, reason, by_shape):
         self.parameters = parameters_to_keep(parameters)
+        self.by_shape = by_shape  # of its bucket
         self.may_alias = may_alias
         self.reason = reason
         self.requirements = Requirements()
@@ -71,9 +73,11 @@ class Bucket:
 
     Attributes:
         in_parts: of a derivative that the compiler refuses: the parts.InParts that are called instead; None: no such thing.
+        by_shape: which extents have instances of their own, of another specialisation.
     """
 
     def __init__(self):
+        self.by_shape = ByShape()
         self.lock = threading.RLock()
         self.instances: list[Compiled] = []
         self.in_parts: Any = None
@@ -122,6 +126,11 @@ class Home:
             buckets = list(self.buckets.values())
         found = [one for bucket in buckets for one in bucket.instances if one.kernel is not None]
         return sorted(found, key=lambda one: one.began)
+
+    def begun(self, parameters, may_alias, arguments) -> Compiled:
+        """An instance that is to be compiled now."""
+        by_shape = self.bucket(parameters, may_alias).by_shape
+        return Compiled(parameters, may_alias, self.reason_for(parameters, may_alias, arguments), by_shape)
 
     def reason_for(self, parameters, may_alias, arguments) -> str:
         """Why an instance for these arguments is none of those that there are."""

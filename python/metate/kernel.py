@@ -23,6 +23,7 @@ from . import compile_options, recording, reporting
 from . import context as _context
 from .argument_kinds import describe_array, is_own_array, lies_on_cuda, same_memory, tree_type_of
 from .argument_packs import flat_arguments
+from .by_shape import ShapesWanted
 from .dtypes import dtype
 from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.diagnostics import warn
@@ -296,6 +297,7 @@ class Kernel(KernelViews, _runtime.Callable):
         # Where the annotation says no element type, memory of the same shape may be scalars in a foreign array.
         open_ones = element_is_the_arguments(self.source, parameters)
         guards = tuple((start, (), (is_own_array,)) for start, is_open in zip(starts, open_ones) if is_open)
+        guards += home.bucket(parameters, may_alias).by_shape.guards(parameters, instance.parameters, arguments, starts)
         return instance.kernel, *found[:2], found[2] + guards, found[3], instance.requirements.brief_extent
 
     def _given_by(self, home):
@@ -306,11 +308,17 @@ class Kernel(KernelViews, _runtime.Callable):
         """The instance for these arguments, compiled if there is none."""
         bucket = home.bucket(parameters, may_alias)
         with bucket.lock:
+            shaped = bucket.by_shape.chosen(parameters, arguments)
+            if shaped is not None:
+                return self._instance_for(home, may_alias, shaped, arguments)
             for instance in bucket.instances:
                 if instance.kernel is not None and instance.difference(arguments) is None:
                     return instance
-            instance = Compiled(parameters, may_alias, home.reason_for(parameters, may_alias, arguments))
-            self._make(home, instance, parameters, arguments)
+            instance = home.begun(parameters, may_alias, arguments)
+            try:
+                self._make(home, instance, parameters, arguments)
+            except ShapesWanted as wanted:
+                return self._instance_for(home, may_alias, wanted.parameters, arguments)
             bucket.instances.append(instance)
             if len(bucket.instances) == _MANY:
                 warnings.warn(
@@ -344,10 +352,6 @@ class Kernel(KernelViews, _runtime.Callable):
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
 
-    def _specialised_on(self, options, arguments):
-        """The specialisation for what a call would give."""
-        return self._specialisation(options, self._without_packs(self._bind(arguments, {})))
-
     def accesses(self, arguments: tuple) -> dict[str, int]:
         """How the code for these arguments uses each of them (metate_access), by name; it is compiled now if need be."""
         home, given = self._home(), self._without_packs(arguments)
@@ -362,10 +366,11 @@ class Kernel(KernelViews, _runtime.Callable):
         kernel = self._load(home, found[0]) if found is not None else None
         if found is not None and kernel is not None:
             instance.requirements, instance.cache = found[1], "loaded"
+            instance.by_shape.tell(found[1].scatters, parameters, arguments)
             for told in found[1].warnings:
                 warn(*told)
         else:
-            kernel = self._compile(home, instance, parameters, question)
+            kernel = self._compile(home, instance, parameters, arguments, question)
         instance.compile_ms = (time.perf_counter() - start) * 1e3
         instance.kernel = kernel
 
@@ -405,7 +410,7 @@ class Kernel(KernelViews, _runtime.Callable):
         except RuntimeError_:
             return None
 
-    def _compile(self, home, instance, parameters, question):
+    def _compile(self, home, instance, parameters, arguments, question):
         from metate_native import _compiler
 
         from . import runtime
@@ -414,6 +419,8 @@ class Kernel(KernelViews, _runtime.Callable):
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
         if options.arch == "cpu" and not home.reserves and self.is_brief:
             instance.requirements.brief_extent = module.brief_extent()
+            instance.requirements.scatters = self._has_code_for_extents(options) and module.scatters_to_arrays()
+            instance.by_shape.tell(instance.requirements.scatters, parameters, arguments)
         walked = time.perf_counter()
         if options.print_ir and not home.reserves:
             print(module.text(False))

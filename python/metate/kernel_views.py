@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import compile_options, reporting
 from . import context as _context
+from .by_shape import ByShape, extents_of, with_extents
+from .frontend.options import language_of
 from .frontend.specialize import text_of
 from .instances import Compiled, Instance
 
@@ -119,6 +121,19 @@ class KernelViews:
             choices.targets = [target] if isinstance(target, str) else list(target)
         return dumps_of(text, choices, stop_after=stop_after or "emit")
 
+    def _specialised_on(self, options, arguments):
+        """The specialisation that a call with these arguments would be compiled for."""
+        arguments = self._without_packs(self._bind(arguments, {}))
+        parameters = self._specialisation(options, arguments)
+        if self._has_code_for_extents(options) and extents_of(parameters, arguments):
+            if self._walk(options, parameters)[0].scatters_to_arrays():
+                return with_extents(parameters, arguments)
+        return parameters
+
+    def _has_code_for_extents(self, options):
+        """May it be compiled for the extents of a call's arrays (by_shape.py)?"""
+        return options.arch == "cpu" and self.is_brief and not language_of(options, self.own_options).debug
+
     def report(self, *arguments: Any, target: str | None = None) -> Report:
         """What the compiler did of this kernel's loops and why it declined, stages, trees, code, to print or to read.
 
@@ -137,7 +152,7 @@ class KernelViews:
         options, start = context.options, time.perf_counter()
         parameters = self._specialised_on(options, arguments) if arguments else self.specialise()
         module, requirements = self._walk(options, parameters)
-        walked, instance = (time.perf_counter() - start) * 1e3, Compiled(parameters, False, "")
+        walked, instance = (time.perf_counter() - start) * 1e3, Compiled(parameters, False, "", ByShape())
         instance.requirements = requirements
         return Report(self._explained(module, target or reporting.target_of(options) or options.target, instance, walked))
 

@@ -208,3 +208,53 @@ def bordered(inputs, particles, grid):
                     g[cell] += weight * v[p]
 
     return made(scatter, m, g)
+
+
+@WORK.spelling("ndarrays of vectors")
+def in_ndarrays(inputs, particles, grid):
+    two = ti.types.vector(2, ti.f32)
+    x, v = ti.Vector.ndarray(2, ti.f32, particles), ti.Vector.ndarray(2, ti.f32, particles)
+    m, g = ti.ndarray(ti.f32, (grid, grid)), ti.Vector.ndarray(2, ti.f32, (grid, grid))
+    x.from_numpy(np.ascontiguousarray(inputs["x"]))
+    v.from_numpy(np.ascontiguousarray(inputs["v"]))
+    many, nodes = ti.types.ndarray(dtype=two, ndim=1), ti.types.ndarray(dtype=two, ndim=2)
+
+    @ti.kernel
+    def scatter(x: many, v: many, m: ti.types.ndarray(dtype=ti.f32, ndim=2), g: nodes):
+        for I in ti.grouped(m):
+            m[I] = 0.0
+            g[I] = ti.Vector([0.0, 0.0])
+        for p in x:
+            base = (x[p] * grid - 0.5).cast(int)
+            fx = x[p] * grid - base.cast(ti.f32)
+            w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1.0) ** 2, 0.5 * (fx - 0.5) ** 2]
+            for i, j in ti.static(ti.ndrange(3, 3)):
+                weight = w[i][0] * w[j][1]
+                m[base + ti.Vector([i, j])] += weight
+                g[base + ti.Vector([i, j])] += weight * v[p]
+
+    return made(lambda: scatter(x, v, m, g), m, g)
+
+
+@WORK.spelling("NumPy arrays, mass and momentum in their last dimension")
+def in_arrays(inputs, particles, grid):
+    x, v = np.ascontiguousarray(inputs["x"]), np.ascontiguousarray(inputs["v"])
+    cells = np.zeros((grid, grid, 3), np.float32)
+    two, three = ti.types.ndarray(dtype=ti.f32, ndim=2), ti.types.ndarray(dtype=ti.f32, ndim=3)
+
+    @ti.kernel
+    def scatter(x: two, v: two, cells: three):
+        for i, j, k in cells:
+            cells[i, j, k] = 0.0
+        for p in range(x.shape[0]):
+            at = ti.Vector([x[p, 0], x[p, 1]]) * cells.shape[0]
+            base = ti.cast(at - 0.5, ti.i32)
+            fx = at - base
+            w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1.0) ** 2, 0.5 * (fx - 0.5) ** 2]
+            for i, j in ti.static(ti.ndrange(3, 3)):
+                weight = w[i][0] * w[j][1]
+                cells[base[0] + i, base[1] + j, 0] += weight
+                cells[base[0] + i, base[1] + j, 1] += weight * v[p, 0]
+                cells[base[0] + i, base[1] + j, 2] += weight * v[p, 1]
+
+    return {"step": lambda: scatter(x, v, cells), "outputs": lambda: {"m": cells[..., 0], "v": cells[..., 1:]}}

@@ -25,6 +25,10 @@ namespace metate {
 
 struct CodeFunction;
 
+/// Of iterations in the order of where they add, of hosts whose programs' memory is counted in gigabytes: fifteen million
+/// particles of three dimensions, say, which take as much themselves.
+inline constexpr int64_t mostOrderBytes = int64_t(1) << 30;
+
 /// What stage layout fits to a target: the options of its passes that say what pays there.
 struct LayoutTuning {
   int64_t tileBytes = 0;     ///< a copy of a leaf with its halo, at most

@@ -41,6 +41,11 @@ private:
       return;
     readOnce(range);
     SmallVector<ScatterTarget> targets = scatterTargets(range, /*tell=*/false);
+    if (llvm::any_of(targets, [](const ScatterTarget &target) {
+          return ShapedType::isDynamicShape(target.extents);
+        }))
+      return decline(range, "the size of what it adds to is known at launch only; annotations of "
+                            "arrays may say their shape");
     SmallVector<ScatterCells, 2> groups = groupCells(targets);
     std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]), upper = mostOf(range);
     if (groups.size() != 1 || range.getLower().size() != 1 || !lower || !upper)
@@ -48,8 +53,6 @@ private:
           range, "targets of one shape, kind and type, and a range of one dimension that "
                  "is known when compiling, or no longer than a field that it reads, are expected");
     const ScatterCells &cells = groups.front();
-    if (ShapedType::isDynamicShape(cells.first().extents))
-      return decline(range, "the size of what it adds to is known at launch only");
     int64_t count = *upper - *lower, size = llvm::product_of(cells.first().extents);
     if (cells.addsOfIteration(range) < leastNumbers || count < least || count * mostCells < size)
       return decline(range, "the loop adds too little");

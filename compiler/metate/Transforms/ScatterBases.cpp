@@ -125,10 +125,7 @@ std::optional<SmallVector<ScatterBase>> metate::basesOf(RangeOp range,
   SmallVector<ScatterBase> bases;
   for (const ScatterTarget &target : targets)
     for (Operation *atomic : target.atomics) {
-      auto cell = dyn_cast<AtomicOp>(atomic);
-      ValueRange coordinates =
-          cell ? ValueRange(cell.getCoordinates()) : cast<memref::AtomicRMWOp>(atomic).getIndices();
-      for (auto [axis, coordinate] : llvm::enumerate(coordinates)) {
+      for (auto [axis, coordinate] : llvm::enumerate(target.coordinatesOf(atomic))) {
         std::optional<ScatterBase> base = baseOf(coordinate);
         if (!base)
           return {};

@@ -1,6 +1,7 @@
 //===- ScatterCells.cpp - a loop's targets, cell by cell --------*- C++ -*-===//
 #include "metate/Transforms/ScatterCells.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LaneValues.h"
 #include "metate/Transforms/PlainAtomics.h"
 
@@ -95,7 +96,7 @@ public:
     int64_t member = 0;
     for (ScatterTarget *target : group.targets) {
       for (Operation *atomic : target->atomics) {
-        members[atomic] = {member, target->member};
+        members[atomic] = {member, target};
         if (!target->stored)
           continue;
         OpBuilder builder(atomic);
@@ -111,15 +112,20 @@ public:
 private:
   struct Member {
     int64_t first; ///< of its numbers in the cell
-    ArrayRef<int64_t> shape;
+    const ScatterTarget *target;
+
+    ArrayRef<int64_t> shape() const { return target->member; }
   };
 
+  const Member &memberOf(Operation *atomic) const { return members.find(atomic)->second; }
+  /// What is added, and to which cell.
   std::pair<Value, ValueRange> operandsOf(Operation *atomic) const {
-    Value own = wide.lookup(atomic);
+    ValueRange coordinates = memberOf(atomic).target->coordinatesOf(atomic);
+    if (Value own = wide.lookup(atomic))
+      return {own, coordinates};
     if (auto cell = dyn_cast<AtomicOp>(atomic))
-      return {own ? own : cell.getValue(), cell.getCoordinates()};
-    auto array = cast<memref::AtomicRMWOp>(atomic);
-    return {array.getValue(), array.getIndices()};
+      return {cell.getValue(), coordinates};
+    return {cast<memref::AtomicRMWOp>(atomic).getValue(), coordinates};
   }
 
   void visit(Block *block);
@@ -163,16 +169,13 @@ void CellAdditions::visit(Block *block) {
 
 /// The place in the cell of the first number that it adds, if that is known.
 std::optional<int64_t> CellAdditions::numberOf(Operation *atomic) const {
-  const Member &member = members.find(atomic)->second;
-  auto cell = dyn_cast<AtomicOp>(atomic);
-  if (!cell || cell.getComponents().empty())
-    return member.first;
+  const Member &member = memberOf(atomic);
   int64_t number = 0;
-  for (auto [k, component] : llvm::enumerate(cell.getComponents())) {
+  for (auto [component, extent] : llvm::zip(member.target->componentsOf(atomic), member.shape())) {
     std::optional<int64_t> index = getConstantIntValue(component);
-    if (!index || *index < 0 || *index >= member.shape[k])
+    if (!index || *index < 0 || *index >= extent)
       return {};
-    number = number * member.shape[k] + *index;
+    number = number * extent + *index;
   }
   return member.first + number;
 }
@@ -236,14 +239,14 @@ void CellAdditions::addNumbers(IndexBuilder &at, Value begin, int64_t first,
 
 /// An addition to a component that only the loop knows.
 void CellAdditions::addAnywhere(Operation *atomic) {
-  const Member &member = members.find(atomic)->second;
+  const Member &member = memberOf(atomic);
   OpBuilder builder(atomic);
   IndexBuilder at(builder, atomic->getLoc());
   auto [value, coordinates] = operandsOf(atomic);
   Value linear = at.index(member.first);
-  ValueRange components = cast<AtomicOp>(atomic).getComponents();
+  ValueRange components = member.target->componentsOf(atomic);
   if (components.size() == 2)
-    linear = at.add(linear, at.multiply(components[0], member.shape[1]));
+    linear = at.add(linear, at.multiply(components[0], member.shape()[1]));
   linear = at.add(linear, components.back());
   Value begin = place(at, coordinates);
   add(at, at.add(begin, at.multiply(linear, group.numberBytes())), value);
@@ -275,16 +278,20 @@ void metate::combineCell(IndexBuilder &at, const ScatterCells &group, ScatterMem
   };
   for (ScatterTarget *target : group.targets) {
     auto [value, path] = target->place;
-    if (target->isArray()) {
-      Value old = memref::LoadOp::create(builder, at.loc, value, coordinates);
-      memref::StoreOp::create(builder, at.loc, next(old), value, coordinates);
-      continue;
-    }
     for (int64_t k = 0; k < target->components(); ++k) {
       SmallVector<Value> component;
       if (!target->member.empty())
         for (int64_t index : delinearize(k, computeStrides(target->member)))
           component.push_back(at.index(index));
+      if (target->isArray()) {
+        if (isMutant(Mutant::FirstNumberOfArray))
+          component.assign(component.size(), at.index(0));
+        SmallVector<Value> indices(coordinates);
+        llvm::append_range(indices, component);
+        Value old = memref::LoadOp::create(builder, at.loc, value, indices);
+        memref::StoreOp::create(builder, at.loc, next(old), value, indices);
+        continue;
+      }
       Type type = target->stored ? Type(target->stored) : first.scalar;
       Value old = LoadOp::create(builder, at.loc, type, value, path, coordinates, component);
       Value sum = next(widened(builder, at.loc, old, *target));

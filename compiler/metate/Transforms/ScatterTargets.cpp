@@ -8,6 +8,7 @@
 #include "metate/Transforms/Checks.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace metate;
@@ -20,6 +21,45 @@ static arith::AtomicRMWKind atomicKindOf(Operation *atomic) {
   return cast<memref::AtomicRMWOp>(atomic).getKind();
 }
 
+ValueRange ScatterTarget::coordinatesOf(Operation *atomic) const {
+  if (auto cell = dyn_cast<AtomicOp>(atomic))
+    return cell.getCoordinates();
+  return ValueRange(cast<memref::AtomicRMWOp>(atomic).getIndices()).take_front(extents.size());
+}
+
+ValueRange ScatterTarget::componentsOf(Operation *atomic) const {
+  if (auto cell = dyn_cast<AtomicOp>(atomic))
+    return cell.getComponents();
+  return ValueRange(cast<memref::AtomicRMWOp>(atomic).getIndices()).drop_front(extents.size());
+}
+
+/// How many of an array's last dimensions are inside of a cell: those of its elements, or those whose numbers all additions name.
+static size_t innerRank(const ScatterTarget &target) {
+  auto array = cast<BlockArgument>(target.place.first);
+  auto kernel = dyn_cast<KernelOp>(array.getOwner()->getParentOp());
+  if (auto element =
+          kernel ? kernel.getArgAttrOfType<DenseI64ArrayAttr>(array.getArgNumber(), mark::element)
+                 : DenseI64ArrayAttr())
+    return element.size();
+  ArrayRef<int64_t> shape = cast<MemRefType>(array.getType()).getShape();
+  auto isNamed = [&](size_t axis) {
+    return llvm::all_of(target.atomics, [&](Operation *atomic) {
+      std::optional<int64_t> index =
+          getConstantIntValue(cast<memref::AtomicRMWOp>(atomic).getIndices()[axis]);
+      return index && *index >= 0 && *index < shape[axis];
+    });
+  };
+  constexpr int64_t mostNumbers = 16, mostRank = 2;
+  size_t rank = 0;
+  for (int64_t numbers = 1; rank < std::min<size_t>(shape.size(), mostRank); ++rank) {
+    int64_t extent = shape[shape.size() - 1 - rank];
+    if (ShapedType::isDynamic(extent) || (numbers *= extent) > mostNumbers ||
+        !isNamed(shape.size() - 1 - rank))
+      break;
+  }
+  return rank;
+}
+
 /// The target with the shape of what lies there; why it has no copy.
 static StringRef shapeOf(ScatterTarget &target, Operation *atomic) {
   auto [value, path] = target.place;
@@ -29,7 +69,9 @@ static StringRef shapeOf(ScatterTarget &target, Operation *atomic) {
     if (!isa<BlockArgument>(value))
       return "it is a local array";
     type = array.getElementType();
-    target.extents.assign(array.getShape().begin(), array.getShape().end());
+    size_t inner = innerRank(target);
+    llvm::append_range(target.extents, array.getShape().drop_back(inner));
+    llvm::append_range(target.member, array.getShape().take_back(inner));
   } else {
     TreePath way = *findPath(cast<TreeType>(value.getType()), path);
     if (way.lastActivity() >= 0 || way.lastPool() >= 0)

@@ -124,6 +124,7 @@ class Requirements:
         before: of a derivative, (argument, member, what users call it) of what is to hold what it held before the primal ran;
             the member of an array is empty.
         brief_extent: launches whose arrays have no larger extent are over in no time; -1: none is known to be.
+        scatters: does it add to places of arrays that it computes, so that code for their extents may be faster (by_shape.py)?
     """
 
     def __init__(self):
@@ -135,6 +136,7 @@ class Requirements:
         self.said: list[str] = []
         self.before: list[tuple[str, str, str]] = []
         self.brief_extent = -1
+        self.scatters = False
 
     def difference(self, arguments, names=()):
         """None if the instance fits these arguments of the kernel, else what is different, as text."""

@@ -96,7 +96,7 @@ class Question:
     # ---- requirements as text
 
     def _encoded(self, requirements):
-        """(guards, pairs of one object, fields, hidden arguments, warnings, before, brief extent), of literals."""
+        """(guards, pairs of one object, fields, hidden arguments, warnings, before, brief extent, scatters), of literals."""
         if requirements.said:
             raise Undescribable(f"compiling it says something each time: {requirements.said[0]}")
         hidden = []
@@ -117,6 +117,7 @@ class Question:
             requirements.warnings,
             requirements.before,
             requirements.brief_extent,
+            requirements.scatters,
         )
 
     def _path(self, path):
@@ -153,20 +154,20 @@ class Question:
         """What `keep` wrote, for these arguments; None where it does not fit them or the compiler."""
         try:
             size = int.from_bytes(content[:8], "little")
-            libraries, guards, same, fields, hidden, told, before, brief = ast.literal_eval(content[8 : 8 + size].decode())
+            libraries, guards, same, fields, hidden, told, before, *numbers = ast.literal_eval(content[8 : 8 + size].decode())
             if not all(map(is_still_there, libraries)):
                 return None
-            return content[8 + size :], self._requirements(guards, same, fields, hidden, told, before, brief)
+            return content[8 + size :], self._requirements(guards, same, fields, hidden, told, before, *numbers)
         except (ValueError, SyntaxError, TypeError, KeyError, LookupError, AttributeError):
             return None
 
-    def _requirements(self, guards, same, fields, hidden, told, before, brief):
+    def _requirements(self, guards, same, fields, hidden, told, before, brief, scatters):
         from ..dtypes import dtype
 
         made = Requirements()
         made.warnings += told
         made.before += before
-        made.brief_extent = brief
+        made.brief_extent, made.scatters = brief, scatters
         for path in map(self._path_of, guards):
             made.guards.append(Guard(path, keys.key_of(path.find(self._arguments))))
         for one, other in same:

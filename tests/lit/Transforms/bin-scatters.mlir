@@ -141,3 +141,90 @@ metate.kernel @lines(%p: !wide, %g: !grid) {
   }
   metate.return
 }
+
+// Last dimensions of an array are numbers of a cell where they are an element's, and where all additions name them: a cell of the tile has the vector's three
+// numbers and the mass, four numbers of one array, or one of them. Of an array of any extents nothing is planned.
+// CHECK-LABEL: metate.kernel @arrays
+// CHECK:   metate.pool "scatter_tile" worker bytes 39824 align 64
+// CHECK:   metate.read {{.*}} : vector<4xf32>
+// CHECK:   memref.store %{{.*}}, %arg1[%{{.*}}, %{{.*}}, %c2
+// CHECK:   memref.store %{{.*}}, %arg2[%{{.*}}, %{{.*}}] : memref<256x200xf32>
+// CHECK-NOT: memref.atomic_rmw
+// CHECK-LABEL: metate.kernel @named
+// CHECK:   metate.pool "scatter_tile" worker bytes 39824 align 64
+// CHECK-NOT: memref.atomic_rmw
+// CHECK-LABEL: metate.kernel @open
+// CHECK-NOT: metate.pool
+metate.kernel @arrays(%p: !points, %v: memref<256x200x3xf32> {metate.element = array<i64: 3>}, %m: memref<256x200xf32>) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 50000 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %four = arith.constant 4 : index
+  %mass = arith.constant 1.0 : f32
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !points -> i32
+    %y = metate.load %p["y"] [%i] : !points -> i32
+    %w = metate.load %p["v"] [%i] [%zero] : !points -> f32
+    %bx = arith.index_cast %x : i32 to index
+    %by = arith.index_cast %y : i32 to index
+    scf.for %a = %zero to %four step %one {
+      %nx = arith.addi %bx, %a : index
+      scf.for %b = %zero to %four step %one {
+        %ny = arith.addi %by, %b : index
+        %0 = memref.atomic_rmw addf %w, %v[%nx, %ny, %zero] : (f32, memref<256x200x3xf32>) -> f32
+        %1 = memref.atomic_rmw addf %w, %v[%nx, %ny, %one] : (f32, memref<256x200x3xf32>) -> f32
+        %2 = memref.atomic_rmw addf %w, %v[%nx, %ny, %two] : (f32, memref<256x200x3xf32>) -> f32
+        %3 = memref.atomic_rmw addf %mass, %m[%nx, %ny] : (f32, memref<256x200xf32>) -> f32
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}
+metate.kernel @named(%p: !points, %g: memref<256x200x4xf32>) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 50000 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %four = arith.constant 4 : index
+  %mass = arith.constant 1.0 : f32
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !points -> i32
+    %y = metate.load %p["y"] [%i] : !points -> i32
+    %bx = arith.index_cast %x : i32 to index
+    %by = arith.index_cast %y : i32 to index
+    scf.for %a = %zero to %four step %one {
+      %nx = arith.addi %bx, %a : index
+      scf.for %b = %zero to %four step %one {
+        %ny = arith.addi %by, %b : index
+        %0 = memref.atomic_rmw addf %mass, %g[%nx, %ny, %zero] : (f32, memref<256x200x4xf32>) -> f32
+        %1 = memref.atomic_rmw addf %mass, %g[%nx, %ny, %two] : (f32, memref<256x200x4xf32>) -> f32
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}
+metate.kernel @open(%p: !points, %g: memref<?x?xf32>) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 50000 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %mass = arith.constant 1.0 : f32
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !points -> i32
+    %y = metate.load %p["y"] [%i] : !points -> i32
+    %bx = arith.index_cast %x : i32 to index
+    %by = arith.index_cast %y : i32 to index
+    scf.for %a = %zero to %four step %one {
+      %nx = arith.addi %bx, %a : index
+      scf.for %b = %zero to %four step %one {
+        %ny = arith.addi %by, %b : index
+        %0 = memref.atomic_rmw addf %mass, %g[%nx, %ny] : (f32, memref<?x?xf32>) -> f32
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}

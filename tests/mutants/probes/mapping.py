@@ -348,6 +348,19 @@ def first_record_again():
         expect(g.m.to_numpy()[1500:1516], [10_000] * 16)
 
 
+@probe("FirstNumberOfArray")
+def first_number_of_array():
+    @mt.kernel
+    def run(x: array(i32, 1), g: mt.types.ndarray(mt.types.vector(2, f32), 1)):
+        for k in range(x.shape[0]):
+            for d in range(16):
+                g[x[k] + d] += mt.Vector([1.0, 2.0])
+
+    g = np.zeros((100_000, 2), np.float32)
+    run(np.full(20_000, 1500, np.int32), g)
+    expect(g[1500:1516], [[20_000, 40_000]] * 16)
+
+
 @probe("FirstCopyLost")
 def first_copy_lost():
     @mt.kernel

@@ -45,7 +45,7 @@ struct CTarget : metate::Target {
     // What a caller brings memory for is as with a CPU's objects (Target/Cpu/Cpu.cpp), so that hosts of these can take this.
     bool isForTests = options.chunkNs == 0;
     tuning.copiesBytes = 32 << 20;
-    tuning.orderBytes = 128 << 20;
+    tuning.orderBytes = mostOrderBytes;
     tuning.addsPerCell = isForTests ? 1 : 8;
     tuning.addsToOrder = isForTests ? 1 : 16;
     tuning.leastAdds = isForTests ? 0 : 1 << 14;

@@ -39,7 +39,7 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   tuning.notedCells = 1 << 14;
   // Copies beyond this would only move the wait from the lock to memory.
   tuning.copiesBytes = 32 << 20;
-  tuning.orderBytes = 128 << 20;
+  tuning.orderBytes = mostOrderBytes;
   // Records go to places all over: a quarter of what rows that are written one after the other want.
   if (writesAround(options) && options.nontemporalBytes <= uint64_t(INT64_MAX))
     tuning.streamedOrder = int64_t(options.nontemporalBytes / 4);
