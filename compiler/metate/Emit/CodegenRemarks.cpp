@@ -1,5 +1,6 @@
 //===- CodegenRemarks.cpp - LLVM's messages while code is made --*- C++ -*-===//
 #include "metate/Emit/CodegenRemarks.h"
+#include "metate/Emit/Windows.h"
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -14,7 +15,8 @@ using llvm::StringRef;
 using Base = llvm::DiagnosticInfoOptimizationBase;
 
 static bool isOfInterest(StringRef pass) {
-  return pass == "loop-vectorize" || pass == "loop-unroll" || pass == "regalloc";
+  return pass == "loop-vectorize" || pass == "loop-unroll" || pass == "regalloc" ||
+         pass == windowsPass;
 }
 
 /// Why LLVM's vectoriser declined, by its name for that; empty: nothing that a reader could use.
@@ -105,6 +107,17 @@ static bool readUnroller(const Base &info, CodegenRemark &remark) {
   return true;
 }
 
+static bool readWindows(const Base &info, CodegenRemark &remark) {
+  remark.pass = windowsPass;
+  remark.subject = "gathers";
+  remark.outcome = Outcome::Done;
+  remark.parts = {{"gathers", argumentOf(info, "Gathers")},
+                  {"", " gathers of numbers that lie side by side are "},
+                  {"windows", argumentOf(info, "Windows")},
+                  {"", " reads of up to 16 bytes in each lane"}};
+  return true;
+}
+
 static bool readAllocator(const Base &info, CodegenRemark &remark) {
   remark.pass = "regalloc";
   remark.subject = "registers";
@@ -167,12 +180,13 @@ private:
     bool says = pass == "loop-vectorize" ? readVectorizer(info, remark)
                 : pass == "loop-unroll"  ? readUnroller(info, remark)
                 : pass == "regalloc"     ? readAllocator(info, remark)
+                : pass == windowsPass    ? readWindows(info, remark)
                                          : false;
     if (!says)
       return;
     llvm::DiagnosticLocation place = info.getLocation();
     unsigned inside = place.isValid() ? place.getLine() : 0;
-    if (pass == "loop-vectorize")
+    if (pass == "loop-vectorize" || pass == windowsPass)
       if (llvm::DebugLoc start = startOf(info))
         place = llvm::DiagnosticLocation(start);
     if (!place.isValid() || place.getLine() == 0)

@@ -20,6 +20,7 @@
 #include "metate/Emit/Sanitize.h"
 #include "metate/Emit/Strides.h"
 #include "metate/Emit/TreeProtocol.h"
+#include "metate/Emit/Windows.h"
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -219,11 +220,13 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
         manager.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopDeletionPass()));
         manager.addPass(llvm::ADCEPass());
       });
-  builder.registerOptimizerLastEPCallback([&machine](llvm::ModulePassManager &manager,
-                                                     llvm::OptimizationLevel level,
-                                                     llvm::ThinOrFullLTOPhase) {
+  builder.registerOptimizerLastEPCallback([&machine, sanitizer](llvm::ModulePassManager &manager,
+                                                                llvm::OptimizationLevel level,
+                                                                llvm::ThinOrFullLTOPhase) {
     if (level == llvm::OptimizationLevel::O0)
       return;
+    if (sanitizer == Sanitizer::None)
+      manager.addPass(llvm::createModuleToFunctionPassAdaptor(ReadWindows()));
     manager.addPass(llvm::createModuleToFunctionPassAdaptor(KeepBlends(machine)));
     manager.addPass(llvm::createModuleToFunctionPassAdaptor(KeepConditionalMoves(machine)));
   });

@@ -348,6 +348,19 @@ def first_record_again():
         expect(g.m.to_numpy()[1500:1516], [10_000] * 16)
 
 
+@probe("WindowsOfFirstLanes")
+def windows_of_first_lanes():
+    @mt.kernel
+    def run(x: array(i32, 1), v: mt.types.ndarray(mt.types.vector(3, f32), 1), out: array(f32, 1)):
+        for k in x:
+            out[k] = v[x[k]].sum()
+
+    at = np.arange(64, dtype=np.int32)[::-1].copy()
+    v, out = np.arange(64 * 3, dtype=np.float32).reshape(64, 3), np.zeros(64, np.float32)
+    run(at, v, out)
+    expect(out, v[at].sum(axis=1))
+
+
 @probe("FirstNumberOfArray")
 def first_number_of_array():
     @mt.kernel
