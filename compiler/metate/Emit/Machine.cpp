@@ -307,3 +307,14 @@ Expected<std::vector<std::string>> metate::machineFeatures(const Machine &option
   llvm::sort(names);
   return names;
 }
+
+bool metate::hasMaskedStores(const Machine &options) {
+  auto features = [&]() -> Expected<std::vector<std::string>> {
+    Expected<Machine> machine = resolveMachine(options);
+    return machine ? machineFeatures(*machine) : machine.takeError();
+  }();
+  if (features)
+    return llvm::is_contained(*features, "avx512vl");
+  llvm::consumeError(features.takeError()); // who makes the code says what is wrong
+  return false;
+}

@@ -62,6 +62,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const M
 /// resolved.
 llvm::Expected<std::vector<std::string>> machineFeatures(const Machine &options);
 
+/// Has it instructions that store vectors of 32 and 64 bits under a mask for the price of a store? That is AVX-512; those of AVX2 are slow.
+bool hasMaskedStores(const Machine &options);
+
 } // namespace metate
 
 #endif

@@ -42,7 +42,15 @@ static LLVM::LoopAnnotationAttr annotationOf(RangeOp range) {
   if (!groups)
     return {};
   auto group = cast<LLVM::AccessGroupAttr>(groups[0]);
-  return LoopAnnotation{.parallelAccesses = group}.in(context);
+  // What is stored under a mask is not at hand for a read of it and its neighbour: the next vector's reads wait until it is in the cache. So eight
+  // vectors read before the first one is stored.
+  bool isMasked = range
+                      .walk([](WriteOp write) {
+                        return isa<scf::IfOp>(write->getParentOp()) ? WalkResult::interrupt()
+                                                                    : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+  return LoopAnnotation{.interleave = isMasked ? 8u : 0u, .parallelAccesses = group}.in(context);
 }
 
 /// Iterations to share out: the variable itself, or the rows of all dimensions but the last.

@@ -88,7 +88,7 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addPass(createCanonicalizerPass());
   passes.addNestedPass<KernelOp>(createAliasScopes());
   if (options.optLevel > 0 && isPlain)
-    passes.addNestedPass<KernelOp>(createParallelAccesses());
+    passes.addNestedPass<KernelOp>(createParallelAccesses({hasMaskedStores(machine)}));
   // What pieces keep is on the stack.
   if (options.optLevel > 0 && !architecture().isBare())
     passes.addNestedPass<KernelOp>(createSkipPieces());

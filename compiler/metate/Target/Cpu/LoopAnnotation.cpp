@@ -9,10 +9,14 @@ LLVM::LoopAnnotationAttr LoopAnnotation::in(MLIRContext *context) const {
   if (vectorize)
     vectors = LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, !*vectorize), {}, {}, {},
                                            {}, {}, {});
+  LLVM::LoopInterleaveAttr sideBySide;
+  if (interleave)
+    sideBySide = LLVM::LoopInterleaveAttr::get(
+        context, IntegerAttr::get(IntegerType::get(context, 32), interleave));
   LLVM::LoopUnrollAttr copies;
   if (!unroll)
     copies =
         LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
-  return LLVM::LoopAnnotationAttr::get(context, {}, vectors, {}, copies, {}, {}, {}, {}, {}, {}, {},
-                                       {}, {}, {}, parallelAccesses);
+  return LLVM::LoopAnnotationAttr::get(context, {}, vectors, sideBySide, copies, {}, {}, {}, {}, {},
+                                       {}, {}, {}, {}, {}, parallelAccesses);
 }

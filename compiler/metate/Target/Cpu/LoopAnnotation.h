@@ -10,6 +10,7 @@ namespace metate::cpu {
 struct LoopAnnotation {
   std::optional<bool> vectorize = {};
   bool unroll = true;
+  unsigned interleave = 0; ///< vectors side by side; 0: LLVM's own decision
   llvm::ArrayRef<mlir::LLVM::AccessGroupAttr> parallelAccesses = {};
 
   mlir::LLVM::LoopAnnotationAttr in(mlir::MLIRContext *context) const;

@@ -2,7 +2,8 @@
 //
 // Iterations of a parallel loop run in no order (semantics 5.1), so no access depends on another iteration's. LLVM can not
 // know it: members of one tree are one block, and places that memory says could be any. It is told by access groups.
-// Where a store stands under a condition, or beside no neighbour's, it is not told: vectors of such stores are taken apart.
+// Where a store stands beside no neighbour's it is not told: vectors of such stores are taken apart; so they are under a condition, but for machines that
+// store vectors under a mask. `if (i + j) % 2 == colour: x[i, j] = ...` of its neighbours is a vector there.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/Passes.h"
@@ -33,10 +34,23 @@ bool mayDiffer(Value value, RangeOp range, DenseSet<Value> &same) {
   return false;
 }
 
-/// Whether every iteration stores, beside its neighbour.
-bool isRow(WriteOp write, RangeOp range) {
+/// Operations of a body whose vectors compute for nothing what its conditions leave out.
+constexpr size_t mostMasked = 48;
+
+/// May the store be one under a mask for this condition around it? In a short body without inner loops, of numbers that have masks.
+bool isMaskable(WriteOp write, Operation *condition, RangeOp range) {
+  auto conditional = dyn_cast<scf::IfOp>(condition);
+  size_t operations = 0;
+  range.walk(
+      [&](Operation *op) { operations += isa<scf::ForOp, scf::WhileOp>(op) ? mostMasked : 1; });
+  return conditional && conditional->getNumResults() == 0 && operations <= mostMasked &&
+         write.getValue().getType().getIntOrFloatBitWidth() >= 32;
+}
+
+/// Whether every iteration stores beside its neighbour, or all that do if there are masks.
+bool isRow(WriteOp write, RangeOp range, bool masked) {
   for (Operation *parent = write->getParentOp(); parent != range; parent = parent->getParentOp())
-    if (!isa<scf::ForOp>(parent))
+    if (!isa<scf::ForOp>(parent) && !(masked && isMaskable(write, parent, range)))
       return false;
   Value variable = range.getBody().front().getArguments().back();
   Type type = write.getValue().getType();
@@ -50,20 +64,22 @@ bool isRow(WriteOp write, RangeOp range) {
 }
 
 struct ParallelAccesses : metate::impl::ParallelAccessesBase<ParallelAccesses> {
+  using ParallelAccessesBase::ParallelAccessesBase;
+
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     if (kernel.getMayAlias()) // and then reads and writes keep their order
       return;
     kernel.walk([&](RangeOp range) {
-      if (isWorthwhile(range))
+      if (isWorthwhile(range, masked))
         annotate(range);
     });
   }
 
 private:
-  static bool isWorthwhile(RangeOp range) {
+  static bool isWorthwhile(RangeOp range, bool masked) {
     auto isNoRow = [&](WriteOp write) {
-      return isRow(write, range) ? WalkResult::advance() : WalkResult::interrupt();
+      return isRow(write, range, masked) ? WalkResult::advance() : WalkResult::interrupt();
     };
     return !range.walk(isNoRow).wasInterrupted() && !readsAfterWrite(range);
   }

@@ -77,9 +77,10 @@ def JoinQuotients : Pass<"metate-join-quotients", "::metate::KernelOp"> {
 def ParallelAccesses : Pass<"metate-parallel-accesses", "::metate::KernelOp"> {
   let summary = "reads and writes of parallel loops get LLVM's access groups: none depends on another iteration's";
   let description = [{
-    Unless the kernel was compiled for overlapping arguments, or the loop writes under a condition or to places that do not lie side by side. Must run
-    before outline-tasks.
+    Unless the kernel was compiled for overlapping arguments, or the loop writes to places that do not lie side by side, or under a condition where the
+    machine has no vectors for that (`masked`), or the body is long. Must run before outline-tasks.
   }];
+  let options = [Option<"masked", "masked", "bool", /*default=*/"false", "has the machine stores of vectors under a mask (AVX-512)?">];
   let statistics = [Statistic<"annotated", "annotated", "loops whose accesses are independent">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -1,5 +1,7 @@
 // RUN: metate-opt %s --pass-pipeline="builtin.module(metate.kernel(metate-parallel-accesses))" --split-input-file | FileCheck %s
 // RUN: metate-opt %s --split-input-file --metate-stage-map="target=x86-64-v3" | FileCheck %s --check-prefix=MAP
+// RUN: metate-opt %s --pass-pipeline="builtin.module(metate.kernel(metate-parallel-accesses{masked}))" --split-input-file | FileCheck %s --check-prefix=MASK
+// RUN: metate-opt %s --split-input-file --metate-stage-map="target=x86-64-v4" | FileCheck %s --check-prefix=MASKMAP
 
 // Each iteration writes beside its neighbour: no access depends on another iteration's, whatever place it reads.
 // CHECK: #[[GROUP:.*]] = #llvm.access_group
@@ -73,6 +75,50 @@ metate.kernel @overlapping(%x: !metate.block, %n: index, %f: f32) attributes {ma
   metate.range (%i) = (%c0) to (%n) {
     %o = arith.muli %i, %c4 overflow<nsw> : index
     metate.write %f, %x[%o] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// Machines that store vectors under a mask: of a short body without inner loops, of numbers of 32 and 64 bits, eight vectors side by side. LLVM is told
+// nothing where another machine would take the vector apart.
+// CHECK-LABEL: metate.kernel @colours
+// CHECK-NOT: access_groups
+// MAP-LABEL: llvm.func {{.*}}@colours
+// MAP-NOT: access_groups
+// MASK-LABEL: metate.kernel @colours
+// MASK: metate.range
+// MASK: metate.read {{.*}} {access_groups
+// MASK: metate.write {{.*}} {access_groups
+// MASK: metate.range
+// MASK-NOT: access_groups
+// MASK: metate.return
+// MASKMAP: #llvm.loop_interleave<count = 8 : i32>
+// MASKMAP: llvm.func {{.*}}@colours_task0
+// MASKMAP: llvm.store {{.*}}access_groups
+metate.kernel @colours(%x: !metate.block, %bytes: !metate.block, %n: index, %colour: index, %b: i8) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%i) = (%c1) to (%n) {
+    %o = arith.muli %i, %c4 overflow<nsw> : index
+    %left = arith.subi %o, %c4 overflow<nsw> : index
+    %rest = arith.remui %i, %c2 : index
+    %is = arith.cmpi eq, %rest, %colour : index
+    scf.if %is {
+      %value = metate.read %x[%left] scope 0 : f32
+      metate.write %value, %x[%o] scope 0 : f32
+    }
+    metate.yield
+  }
+  metate.range (%i) = (%c1) to (%n) {
+    %rest = arith.remui %i, %c2 : index
+    %is = arith.cmpi eq, %rest, %colour : index
+    scf.if %is {
+      metate.write %b, %bytes[%i] scope 1 : i8
+    }
     metate.yield
   }
   metate.return
