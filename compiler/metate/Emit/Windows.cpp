@@ -62,6 +62,11 @@ private:
   /// `isWide`: sums may wrap as addresses do; else only those that do not are taken apart.
   void add(Value *value, uint64_t scale, bool isWide) {
     isWide &= value->getType()->getScalarSizeInBits() == 64;
+    if (!room) { // sums that share operands would be walked once for each way to them
+      place.terms[value] += scale;
+      return;
+    }
+    --room;
     const APInt *number;
     Value *first, *second;
     if (match(value, m_APInt(number))) {
@@ -89,6 +94,7 @@ private:
 
   const DataLayout &layout;
   Place &place;
+  unsigned room = 64; ///< for operations that are taken apart
 };
 
 /// Gathers of one block whose lanes read at constant distances from one another, with nothing between them that writes.
@@ -270,7 +276,9 @@ private:
   void read(Window &window, ArrayRef<Value *> lanes, int64_t origin) {
     IntrinsicInst *first = window.gathers[0].first;
     AAMDNodes aliases = first->getAAMetadata();
-    Align align = first->getParamAlign(0).valueOrOne();
+    Type *number = first->getType()->getScalarType();
+    // A window may begin before what its gathers read, at a number that is as aligned as numbers are.
+    Align align(number->getScalarSizeInBits() / 8);
     for (auto &[gather, number] : window.gathers) {
       if (gather->comesBefore(first))
         first = gather;
@@ -278,7 +286,6 @@ private:
       align = std::min(align, gather->getParamAlign(0).valueOrOne());
     }
     IRBuilder<> builder(first);
-    Type *number = first->getType()->getScalarType();
     size_t whole = windowBytes * 8 / number->getScalarSizeInBits();
     // Lanes k, k + whole, ... lie in vector k: numbers of one lane stand where those of its neighbours are to stand.
     SmallVector<Value *> rows;

@@ -127,6 +127,32 @@ TEST(Windows, OfNeighbours) {
   EXPECT_EQ(run(gathersOf("i64", 4, {16, 24})).gathers, 0u);
 }
 
+TEST(Windows, WindowsAreAlignedAsNumbersAre) {
+  // The second window begins at byte 4, before the only number that is its own, which is better aligned (run() looks).
+  std::string text = gathersOf("float", 8, {0, 4, 8, 12, 16});
+  for (size_t at = 0; (at = text.find("align 4", at)) != std::string::npos; at += 8)
+    text.replace(at, 7, "align 16");
+  Reads reads = run(text);
+  EXPECT_EQ(reads.gathers, 0u);
+  EXPECT_EQ(reads.loads.size(), 2u * 8);
+}
+
+TEST(Windows, SumsOfSumsAreNotWalkedForEver) {
+  std::string text = "define void @f(ptr %p, <8 x i64> %s0, <8 x i64> %s1, ptr %out) {\n";
+  const int last = 90;
+  for (int k = 2; k <= last; ++k)
+    text += "  %s" + std::to_string(k) + " = add <8 x i64> %s" + std::to_string(k - 1) + ", %s" +
+            std::to_string(k - 2) + "\n";
+  text += "  %a = getelementptr float, ptr %p, <8 x i64> %s" + std::to_string(last) +
+          "\n  %b = getelementptr i8, <8 x ptr> %a, i64 4\n";
+  for (const char *name : {"a", "b"})
+    text += std::string("  %v") + name +
+            " = call <8 x float> @llvm.masked.gather(<8 x ptr> align 4 %" + name +
+            ", <8 x i1> splat (i1 true), <8 x float> poison)\n";
+  text += "  %sum = fadd <8 x float> %va, %vb\n  store <8 x float> %sum, ptr %out\n  ret void\n}\n";
+  EXPECT_EQ(run(text).gathers, 0u);
+}
+
 TEST(Windows, WhatStays) {
   EXPECT_EQ(run(gathersOf("float", 8, {0})).gathers, 1u);
   EXPECT_EQ(run(gathersOf("float", 8, {0, 16, 32})).gathers, 3u); // far from one another
