@@ -1,6 +1,6 @@
 //===- Windows.h - numbers that lie together are read together --*- C++ -*-===//
 //
-// Must not decide what is a vector: that is the loop vectoriser's, and Target/Cpu/Lanes.cpp's.
+// Must not decide what is a vector: that is the loop vectoriser's, and Target/Cpu/AcrossIterations.cpp's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_EMIT_WINDOWS_H
