@@ -31,7 +31,10 @@ class ShapesWanted(Exception):
 
 
 class ByShape:
-    """Which extents one specialisation has code of its own for. Its bucket's lock is held while it is asked."""
+    """Which extents one specialisation has code of its own for.
+
+    Its bucket's lock is held while one is chosen. Guards are made without it: a call may miss the short way once.
+    """
 
     def __init__(self) -> None:
         self._is_wanted = False

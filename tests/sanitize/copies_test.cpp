@@ -151,7 +151,9 @@ std::string besideModules(const char *name) {
 
 // The same file under two names is mapped twice.
 std::string secondFile() {
-  std::string second = besideModules("thread.second.so");
+  // A file for each test: tests run side by side.
+  std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string second = besideModules(("thread." + test + ".so").c_str());
   std::filesystem::copy_file(besideModules("thread.so"), second,
                              std::filesystem::copy_options::overwrite_existing);
   return second;

@@ -17,6 +17,7 @@
 
 using namespace llvm;
 using namespace llvm::PatternMatch;
+using metate::isMutant, metate::Mutant;
 
 namespace {
 constexpr int64_t windowBytes = 16;
@@ -293,8 +294,7 @@ private:
       SmallVector<Value *> parts;
       for (size_t lane = k; lane < lanes.size(); lane += whole) {
         Value *address = builder.CreateConstGEP1_64(
-            builder.getInt8Ty(),
-            lanes[metate::isMutant(metate::Mutant::WindowsOfFirstLanes) ? k : lane],
+            builder.getInt8Ty(), lanes[isMutant(Mutant::WindowsOfFirstLanes) ? k : lane],
             window.begin - origin);
         parts.push_back(
             readLane(builder, number, window.end - window.begin, address, aliases, align));
