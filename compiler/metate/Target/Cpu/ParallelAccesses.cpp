@@ -43,8 +43,9 @@ bool isMaskable(WriteOp write, Operation *condition, RangeOp range) {
   size_t operations = 0;
   range.walk(
       [&](Operation *op) { operations += isa<scf::ForOp, scf::WhileOp>(op) ? mostMasked : 1; });
+  Type type = write.getValue().getType();
   return conditional && conditional->getNumResults() == 0 && operations <= mostMasked &&
-         write.getValue().getType().getIntOrFloatBitWidth() >= 32;
+         type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 32;
 }
 
 /// Whether every iteration stores beside its neighbour, or all that do if there are masks.

@@ -94,11 +94,13 @@ metate.kernel @overlapping(%x: !metate.block, %n: index, %f: f32) attributes {ma
 // MASK: metate.write {{.*}} {access_groups
 // MASK: metate.range
 // MASK-NOT: access_groups
+// MASK: metate.range
+// MASK-NOT: access_groups
 // MASK: metate.return
 // MASKMAP: #llvm.loop_interleave<count = 8 : i32>
 // MASKMAP: llvm.func {{.*}}@colours_task0
 // MASKMAP: llvm.store {{.*}}access_groups
-metate.kernel @colours(%x: !metate.block, %bytes: !metate.block, %n: index, %colour: index, %b: i8) {
+metate.kernel @colours(%x: !metate.block, %bytes: !metate.block, %n: index, %colour: index, %b: i8, %four: vector<4xf32>) {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c4 = arith.constant 4 : index
@@ -118,6 +120,14 @@ metate.kernel @colours(%x: !metate.block, %bytes: !metate.block, %n: index, %col
     %is = arith.cmpi eq, %rest, %colour : index
     scf.if %is {
       metate.write %b, %bytes[%i] scope 1 : i8
+    }
+    metate.yield
+  }
+  metate.range (%i) = (%c1) to (%n) {
+    %o = arith.muli %i, %c4 overflow<nsw> : index
+    %is = arith.cmpi eq, %i, %colour : index
+    scf.if %is {
+      metate.write %four, %bytes[%o] scope 1 : vector<4xf32>
     }
     metate.yield
   }
