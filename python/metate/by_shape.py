@@ -62,7 +62,7 @@ class ByShape:
         """What the dispatcher compares before it launches code for `compiled` where calls are of `parameters` (targets.py)."""
         found = []
         for start, argument, (name, parameter) in zip(starts, arguments, parameters.items()):
-            if not isinstance(parameter, ArrayParameter):
+            if not isinstance(parameter, ArrayParameter) or not hasattr(argument, "shape"):
                 continue
             if compiled[name].shape != parameter.shape:
                 shape = argument.shape

@@ -125,6 +125,21 @@ def test_arrays_whose_shape_is_a_list(rng):
         assert [one.hits for one in kernel.instances()] == [4, 1, 1]
 
 
+def test_arrays_without_a_shape(rng):
+    """Memory that says its extents through DLPack alone: calls have the code for any."""
+
+    class Shapeless(Lent):
+        shape = property()
+
+    assert not hasattr(Shapeless(np.zeros(3)), "shape")
+    kernel = spread.__copy__()
+    with mt.Context():
+        for n in (10, LEAST, 20):
+            check(rng, n, (40, 50), kernel, of=Shapeless)
+        check(rng, LEAST, (40, 50), kernel)
+        assert ["x: f32[:, :]" in one for one in signatures(kernel)] == [True, False]
+
+
 def test_arrays_of_the_package_and_overlapping_ones(rng):
     kernel = spread.__copy__()
     with mt.Context():
