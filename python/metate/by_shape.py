@@ -62,9 +62,11 @@ class ByShape:
         """What the dispatcher compares before it launches code for `compiled` where calls are of `parameters` (targets.py)."""
         found = []
         for start, argument, (name, parameter) in zip(starts, arguments, parameters.items()):
-            if not isinstance(parameter, ArrayParameter) or not hasattr(argument, "shape"):
+            if not isinstance(parameter, ArrayParameter):
                 continue
-            if compiled[name].shape != parameter.shape:
+            if not hasattr(argument, "shape"):
+                found += [(start, (), (_has_no_shape,))] if self._is_wanted else []
+            elif compiled[name].shape != parameter.shape:
                 shape = argument.shape
                 found.append((start, ("shape",), shape if type(shape) is tuple else (IsShape(shape),)))
             elif self._is_wanted and len(self._seen) < MOST and parameter.ndim > 0 and argument.shape[0] < LEAST:
@@ -74,6 +76,10 @@ class ByShape:
 
 def _is_short(shape):
     return shape[0] < LEAST
+
+
+def _has_no_shape(argument):
+    return not hasattr(argument, "shape")
 
 
 class IsShape:
