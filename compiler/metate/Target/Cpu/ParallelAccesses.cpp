@@ -37,21 +37,25 @@ bool mayDiffer(Value value, RangeOp range, DenseSet<Value> &same) {
 /// Operations of a body whose vectors compute for nothing what its conditions leave out.
 constexpr size_t mostMasked = 48;
 
-/// May the store be one under a mask for this condition around it? In a short body without inner loops, of numbers that have masks.
-bool isMaskable(WriteOp write, Operation *condition, RangeOp range) {
-  auto conditional = dyn_cast<scf::IfOp>(condition);
+/// A short body without inner loops.
+bool isShort(RangeOp range) {
   size_t operations = 0;
   range.walk(
       [&](Operation *op) { operations += isa<scf::ForOp, scf::WhileOp>(op) ? mostMasked : 1; });
+  return operations <= mostMasked;
+}
+
+/// A condition that gives nothing, around a store of a number that has masks.
+bool isMaskable(WriteOp write, Operation *condition) {
   Type type = write.getValue().getType();
-  return conditional && conditional->getNumResults() == 0 && operations <= mostMasked &&
-         type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 32;
+  return isa<scf::IfOp>(condition) && condition->getNumResults() == 0 && type.isIntOrFloat() &&
+         type.getIntOrFloatBitWidth() >= 32;
 }
 
 /// Whether every iteration stores beside its neighbour, or all that do if there are masks.
 bool isRow(WriteOp write, RangeOp range, bool masked) {
   for (Operation *parent = write->getParentOp(); parent != range; parent = parent->getParentOp())
-    if (!isa<scf::ForOp>(parent) && !(masked && isMaskable(write, parent, range)))
+    if (!isa<scf::ForOp>(parent) && !(masked && isMaskable(write, parent)))
       return false;
   Value variable = range.getBody().front().getArguments().back();
   Type type = write.getValue().getType();
@@ -72,7 +76,7 @@ struct ParallelAccesses : metate::impl::ParallelAccessesBase<ParallelAccesses> {
     if (kernel.getMayAlias()) // and then reads and writes keep their order
       return;
     kernel.walk([&](RangeOp range) {
-      if (isWorthwhile(range, masked))
+      if (isWorthwhile(range, masked && isShort(range)))
         annotate(range);
     });
   }
