@@ -126,5 +126,5 @@ def test_the_code_has_no_gathers():
     given = np.zeros(100, np.int32), np.zeros((9, 3), np.float32), np.zeros(100, np.float32)
     told = read.report(*given, target="x86-64-v4")
     words = [one.text.split()[0] for function in told.code for one in function.instructions]
-    assert "3 gathers of numbers that lie side by side are 1 reads of up to 16 bytes in each lane" in str(told)
+    assert "windows of up to 16 bytes, 1 of them in place of 3 gathers" in str(told)
     assert "vaddps" in words and not [word for word in words if word.startswith("vgather")]

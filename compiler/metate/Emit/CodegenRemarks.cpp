@@ -1,5 +1,6 @@
 //===- CodegenRemarks.cpp - LLVM's messages while code is made --*- C++ -*-===//
 #include "metate/Emit/CodegenRemarks.h"
+
 #include "metate/Emit/Windows.h"
 
 #include "mlir/IR/Location.h"
@@ -111,10 +112,12 @@ static bool readWindows(const Base &info, CodegenRemark &remark) {
   remark.pass = windowsPass;
   remark.subject = "gathers";
   remark.outcome = Outcome::Done;
-  remark.parts = {{"gathers", argumentOf(info, "Gathers")},
-                  {"", " gathers of numbers that lie side by side are "},
-                  {"windows", argumentOf(info, "Windows")},
-                  {"", " reads of up to 16 bytes in each lane"}};
+  remark.parts = {
+      {"", "numbers that lie side by side are read by lanes: windows of up to 16 bytes, "},
+      {"windows", argumentOf(info, "Windows")},
+      {"", " of them in place of "},
+      {"gathers", argumentOf(info, "Gathers")},
+      {"", " gathers"}};
   return true;
 }
 
