@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+from lent import Lent
 
 import metate as mt
 
@@ -226,27 +227,14 @@ def test_conversions_of_arrays(rng, kind):
     assert np.array_equal(same.to_numpy(), given.transpose(1, 0, 2).astype(np.float32))
 
 
-class OnlyDLPack:
-    """An array that offers DLPack and nothing else, as a tensor of another library does."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def __dlpack__(self, **keywords):
-        return self._array.__dlpack__(**keywords)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
-
-
 def test_arrays_of_other_libraries(rng):
     x = mt.field(mt.f32, (5, 3))
     given = rng.standard_normal((5, 3)).astype(np.float32)
-    x.from_numpy(OnlyDLPack(given))
+    x.from_numpy(Lent(given))
     assert np.array_equal(x.to_numpy(), given)
     x.from_numpy(memoryview(given * 2))
     assert np.array_equal(x.to_numpy(), given * 2)
-    view = OnlyDLPack(x.numpy_view())
+    view = Lent(x.numpy_view())
     assert np.array_equal(np.from_dlpack(view), given * 2)
 
 

@@ -2,23 +2,11 @@
 
 import numpy as np
 import pytest
+from lent import Lent
 
 import metate as mt
 
 vec2 = mt.types.vector(2, mt.f32)
-
-
-class Lent:
-    """Memory that is offered through DLPack alone, as other libraries' tensors are."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
 
 
 class LentAsBefore(Lent):

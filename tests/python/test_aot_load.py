@@ -12,6 +12,7 @@ import threading
 
 import numpy as np
 import pytest
+from lent import Lent
 
 import metate as mt
 import metate_native
@@ -123,29 +124,16 @@ def test_arrays_in_place_and_strided(module, rng):
     module.axpy(memoryview(x), bytearray(80) and np.zeros(20, np.float32), 1.0)
 
 
-class Dlpack:
-    """An array that offers nothing but DLPack."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **keywords):
-        return self.array.__dlpack__(**keywords)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-
 def test_dlpack(module, rng):
     x, y = rng.normal(size=8).astype(np.float32), np.zeros(8, np.float32)
-    module.axpy(Dlpack(x), Dlpack(y), 1.0)
+    module.axpy(Lent(x), Lent(y), 1.0)
     np.testing.assert_array_equal(y, x)
     with pytest.raises(RuntimeTypeError_, match=r"argument 'y': expected an array of f32 .* got an array of i32"):
-        module.axpy(x, Dlpack(y.astype(np.int32)), 1.0)
+        module.axpy(x, Lent(y.astype(np.int32)), 1.0)
     y.flags.writeable = False
     before = y.copy()
     with pytest.raises(RuntimeError, match=r"argument 'y'.*read-only"):
-        module.axpy(x, Dlpack(y), 1.0)
+        module.axpy(x, Lent(y), 1.0)
     np.testing.assert_array_equal(y, before)
 
 
