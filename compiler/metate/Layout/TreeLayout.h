@@ -55,6 +55,13 @@ struct Node {
     return kind == METATE_LEVEL_BIT_STRUCT || kind == METATE_LEVEL_QUANT_ARRAY;
   }
 
+  /// Numbers of so many bytes that a cell is; 0: it is no few of them, so that they are not read together for the sake of one.
+  int64_t numbersAside(int64_t bytes) const {
+    constexpr uint64_t most = 4;
+    bool isFew = cellBytes % bytes == 0 && cellBytes / bytes <= most;
+    return isFew ? int64_t(cellBytes) / bytes : 0;
+  }
+
   /// The record, without its name and background, which lie behind all records.
   metate_level record() const;
   /// Bytes of slot metadata: state, next, then one coordinate per path axis.

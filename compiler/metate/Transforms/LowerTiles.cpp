@@ -14,8 +14,18 @@
 using namespace mlir;
 using namespace metate;
 
-/// Members of a cell that are read for the sake of one, at most.
-static constexpr int64_t mostMembers = 4;
+/// One member of each of the cells that begin at a byte offset: `which` of `members` numbers side by side.
+static Value membersAt(ByteBuilder &bytes, Type type, Value offset, int64_t cells, int64_t members,
+                       int64_t which) {
+  Value all = ReadOp::create(bytes.builder, bytes.loc, VectorType::get(cells * members, type),
+                             bytes.block, offset, uint64_t(bytes.scope), false, false);
+  if (members == 1)
+    return all;
+  SmallVector<int64_t> chosen;
+  for (int64_t cell = 0; cell < cells; ++cell)
+    chosen.push_back(cell * members + (which + isMutant(Mutant::TileOfNextMember)) % members);
+  return vector::ShuffleOp::create(bytes.builder, bytes.loc, all, all, chosen);
+}
 
 namespace {
 /// Fills one tile: slots of the neighbours first, then row by row.
@@ -95,24 +105,13 @@ private:
     });
   }
 
-  /// One member of each of the cells that begin at a byte offset.
-  Value membersAt(Value offset, int64_t cells, int64_t members, int64_t which) {
-    auto type = VectorType::get(cells * members, signlessType(path.place.getType()));
-    Value all = ReadOp::create(builder, bytes.loc, type, bytes.block, offset, uint64_t(bytes.scope),
-                               false, false);
-    SmallVector<int64_t> chosen;
-    for (int64_t cell = 0; cell < cells; ++cell)
-      chosen.push_back(cell * members + (which + isMutant(Mutant::TileOfNextMember)) % members);
-    return vector::ShuffleOp::create(builder, bytes.loc, all, all, chosen);
-  }
-
   /// Copies cells that follow one another, from a byte offset on to a place of the tile on.
   void copyRun(Value from, int64_t count, ArrayRef<Value> to) {
     Type type = signlessType(path.place.getType());
     int64_t size = type.getIntOrFloatBitWidth() / 8;
     // Members side by side are read together, and taken apart in registers. Sanitizers follow accesses of at most 16 bytes.
-    int64_t members = leaf.cellBytes % size == 0 ? int64_t(leaf.cellBytes) / size : mostMembers + 1;
-    bool isTaken = members > 1 && members <= mostMembers && op.getBesides();
+    int64_t members = leaf.numbersAside(size);
+    bool isTaken = members > 1 && op.getBesides();
     int64_t lanes = members == 1 || isTaken ? 16 / size : 1;
     int64_t which = isTaken ? layout.nodes[layout.nodesOf(path).back()].offset / size : 0;
     auto copy = [&](Type chunk, int64_t width, int64_t begin, int64_t pieces) {
@@ -120,7 +119,8 @@ private:
         Value cell = bytes.add(bytes.multiply(step[0], width), begin);
         Value offset = bytes.add(from, bytes.multiply(cell, leaf.cellBytes));
         Value value = isTaken && isa<VectorType>(chunk)
-                          ? membersAt(bytes.add(offset, -which * size), width, members, which)
+                          ? membersAt(bytes, type, bytes.add(offset, -which * size), width,
+                                      members, which)
                           : ReadOp::create(builder, bytes.loc, chunk, bytes.block, offset,
                                            uint64_t(bytes.scope), false, false)
                                 .getValue();
@@ -230,13 +230,13 @@ struct RowReader {
   }
 
   Value row(int64_t along) {
-    Value offset = bytes.add(base({}, along), leaf.offset + member);
+    auto type = cast<MemRefType>(op.getRow().getType());
+    int64_t size = type.getElementTypeBitWidth() / 8, which = member / size;
+    Value offset = bytes.add(base({}, along), leaf.offset + member - which * size);
     for (auto [k, at] : llvm::enumerate(op.getAt()))
       offset = bytes.add(offset, bytes.multiply(at, stride(k)));
-    auto type = cast<MemRefType>(op.getRow().getType());
-    return ReadOp::create(bytes.builder, bytes.loc,
-                          VectorType::get(type.getShape(), type.getElementType()), bytes.block,
-                          offset, uint64_t(bytes.scope), false, false);
+    return membersAt(bytes, type.getElementType(), offset, type.getDimSize(0),
+                     leaf.numbersAside(size), which);
   }
 
   /// The row, moved by op.getShift().

@@ -150,7 +150,7 @@ private:
                                                  "leaf, or only some iterations read them");
         continue;
       }
-      if (rows && areRows(cells, candidates))
+      if (rows && areRows(cells, candidates) && mayReadWhole(cells, candidates.front().load))
         stageRows(cells, candidates);
       else
         stage(cells, candidates);
@@ -177,6 +177,37 @@ private:
            });
   }
 
+  /// Members side by side are read together. A row of which single numbers have just been stored waits until they are in the cache, so the nest
+  /// stores none in such leaves, or each turn its own, which go by whole rows then (metate-whole-rows).
+  bool mayReadWhole(CellsOp cells, LoadOp load) {
+    if (isOnePiece(load))
+      return true;
+    DenseSet<StringAttr> stored;
+    TreePath leaf = CellAccess::of(load)->resolve();
+    unsigned bits = load.getType().getIntOrFloatBitWidth();
+    return !walkWithCalls(cells, [&](Operation *op) {
+              auto access = CellAccess::of(op);
+              if (!access || !mayBeSameTree(getOperation(), access->tree, load.getTree()))
+                return WalkResult::advance();
+              if (auto other = dyn_cast<LoadOp>(op))
+                return stored.contains(other.getPathAttr()) ? WalkResult::interrupt()
+                                                            : WalkResult::advance();
+              TreePath path = access->resolve();
+              if (!writesMember(op) || ArrayRef(path.levels) != ArrayRef(leaf.levels))
+                return WalkResult::advance();
+              auto store = dyn_cast<StoreOp>(op);
+              std::optional<LeafForm> form = store ? LeafForm::of(cells, *access) : std::nullopt;
+              bool isOwn = form && form->isOwnCell(cells, path) &&
+                           store.getComponents().empty() &&
+                           store.getValue().getType().isIntOrFloat() &&
+                           store.getValue().getType().getIntOrFloatBitWidth() == bits &&
+                           runsForEveryActiveCell(cells, store);
+              if (isOwn)
+                stored.insert(store.getPathAttr());
+              return isOwn ? WalkResult::advance() : WalkResult::interrupt();
+            }).wasInterrupted();
+  }
+
   /// The nest's innermost loop goes along the rows of a leaf, and each load reads whole rows in it, moved by a constant.
   bool areRows(CellsOp cells, ArrayRef<Candidate> candidates) {
     scf::ForOp row = nestOf(cells).back();
@@ -190,8 +221,8 @@ private:
       return false;
     }
     const layout::Node &leaf = layout->nodes[layout->nodesOf(path)[path.levels.size() - 1]];
-    if (int64_t(leaf.cellBytes) != bytes || !llvm::isPowerOf2_64(extent) ||
-        extent * bytes % 16 != 0 || extent * bytes > rowBytes ||
+    if (leaf.numbersAside(bytes) == 0 || !llvm::isPowerOf2_64(extent) ||
+        extent * bytes % 16 != 0 || extent * int64_t(leaf.cellBytes) > rowBytes ||
         boundsOf(row.getInductionVar()) != std::pair(int64_t(0), extent))
       return false;
     return llvm::all_of(candidates, [&](const Candidate &candidate) {
@@ -205,7 +236,16 @@ private:
     });
   }
 
+  /// Is a row of the member one piece of memory, without other members in between?
+  static bool isOnePiece(LoadOp load) {
+    TreePath path = CellAccess::of(load)->resolve();
+    layout::TreeLayout layout = cantFail(layout::TreeLayout::get(load.getTreeType()));
+    const layout::Node &leaf = layout.nodes[layout.nodesOf(path)[path.levels.size() - 1]];
+    return leaf.numbersAside(load.getType().getIntOrFloatBitWidth() / 8) == 1;
+  }
+
   void stageRows(CellsOp cells, ArrayRef<Candidate> candidates) {
+    bool inOnePiece = isOnePiece(candidates.front().load);
     if (auto remark = remarkDone(candidates.front().load, "stage-leaves", "rows"))
       remark << "'" << nameOf(candidates.front().load) << "' is staged by rows of "
              << Number("cells", candidates.front().form.extents.back()) << " cells for "
@@ -218,8 +258,8 @@ private:
     for (const Candidate &candidate : candidates) {
       const LeafForm &form = candidate.form;
       LoadOp load = candidate.load;
-      // The own row is read in place.
-      if (form.staysInLeaf() && form.local.back().constant == 0 && !isMutant(Mutant::StaleTile))
+      // The own row is read in place, where it is one piece of memory.
+      if (inOnePiece && form.staysInLeaf() && form.local.back().constant == 0 && !isMutant(Mutant::StaleTile))
         continue;
       SmallVector<Value> at;
       IndexBuilder index(builder, load.getLoc());

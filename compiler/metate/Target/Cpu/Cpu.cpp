@@ -85,6 +85,9 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   // What guards whole rows has left them: what is left varies from cell to cell.
   // What is read or written for nothing is a race to the thread sanitizer.
   passes.addPass(createFlattenRows({/*blend=*/options.sanitizer != Sanitizer::Thread}));
+  // Once what stands under a leaf's bits is stores alone. Sanitizers follow accesses of at most 16 bytes.
+  if (options.optLevel > 0 && isPlain && hasLanes)
+    passes.addNestedPass<KernelOp>(createWholeRows());
   passes.addPass(createCanonicalizerPass());
   passes.addNestedPass<KernelOp>(createAliasScopes());
   if (options.optLevel > 0 && isPlain)

@@ -8,6 +8,7 @@
 #include "metate/Dialect/Graph.h"
 #include "metate/Dialect/Place.h"
 #include "metate/Layout/TreeLayout.h"
+#include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/Transforms/IntegerRange.h"
@@ -57,6 +58,14 @@ static void annotateRows(ModuleOp module) {
     if (loop->removeAttr(mark::straight))
       row.vectorize = true;
     loop->setAttr("loop_annotation", row.in(module.getContext()));
+  });
+}
+
+/// What carries rows from turn to turn carries vectors of the machine, not of the language.
+static void keepCarriedRows(ModuleOp module) {
+  module.walk([](scf::ForOp loop) {
+    if (loop->removeAttr(mark::carriesRows))
+      cpu::markLanes(loop->getParentOfType<LLVM::LLVMFuncOp>());
   });
 }
 
@@ -245,6 +254,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
       mapping.run();
       ofGraph = belongsToGraph ? mapping.nextTask() : 0;
     }
+    keepCarriedRows(getOperation());
     mapFunctions(getOperation(), cpu::lowerPrints);
   }
 };

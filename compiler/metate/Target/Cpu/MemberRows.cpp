@@ -10,6 +10,7 @@
 #include "metate/Target/Cpu/CellWindows.h"
 #include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/MapTasks.h"
+#include "metate/Target/Cpu/StoresLater.h"
 #include "metate/Transforms/LeafForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -60,7 +61,7 @@ public:
         Widening(loop, analysis, lanes(), /*wholeCells=*/true, windows ? &*windows : nullptr)
             .run(lower, middle);
     if (storesLater)
-      storeLater(wide);
+      storeLater(wide, llvm::to_vector(wide.getBody()->getOps<WriteOp>()));
     loop.getLowerBoundMutable().assign(middle);
     loop->setAttr("loop_annotation", LoopAnnotation::asItIs().in(loop.getContext()));
     markLanes(loop->getParentOfType<LLVM::LLVMFuncOp>());
@@ -186,50 +187,6 @@ private:
         return false;
     }
     return storesLater = true;
-  }
-
-  /// Each turn stores what the one before it has computed, once it has read all that it reads: no load overlaps a store that is on its way. The
-  /// first turn stores what is there.
-  void storeLater(scf::ForOp wide) {
-    Location loc = wide.getLoc();
-    IRRewriter rewriter(wide);
-    Value runs = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
-                                       wide.getLowerBound(), wide.getUpperBound());
-    auto branch = scf::IfOp::create(rewriter, loc, runs, /*withElseRegion=*/false);
-    wide->moveBefore(branch.thenYield());
-    rewriter.setInsertionPoint(wide);
-    SmallVector<WriteOp> stores(wide.getBody()->getOps<WriteOp>());
-    SmallVector<Value> first;
-    IRMapping mapping;
-    mapping.map(wide.getInductionVar(), wide.getLowerBound());
-    for (WriteOp store : stores) {
-      Value offset = repeated(store.getOffset(), wide, mapping, rewriter);
-      Value old = ReadOp::create(rewriter, loc, store.getValue().getType(), store.getBlock(),
-                                 offset, store.getScope(), false, false);
-      first.append({old, offset});
-    }
-    auto given = [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
-      SmallVector<Value> values;
-      for (WriteOp store : stores)
-        values.append({store.getValue(), store.getOffset()});
-      return values;
-    };
-    auto later = cast<scf::ForOp>(
-        **cast<LoopLikeOpInterface>(wide.getOperation())
-              .replaceWithAdditionalYields(rewriter, first,
-                                           /*replaceInitOperandUsesInLoop=*/false, given));
-    for (auto [k, store] : llvm::enumerate(stores)) {
-      rewriter.setInsertionPointAfter(later);
-      auto last = cast<WriteOp>(rewriter.clone(*store));
-      give(last, later.getResult(2 * k), later.getResult(2 * k + 1));
-      store->moveBefore(later.getBody()->getTerminator());
-      give(store, later.getRegionIterArg(2 * k), later.getRegionIterArg(2 * k + 1));
-    }
-  }
-
-  static void give(WriteOp write, Value value, Value offset) {
-    write.getValueMutable().assign(value);
-    write.getOffsetMutable().assign(offset);
   }
 
   scf::ForOp loop;

@@ -109,6 +109,17 @@ def FlattenRows : Pass<"metate-flatten-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def WholeRows : Pass<"metate-whole-rows", "::metate::KernelOp"> {
+  let summary = "rows of leaves that store members side by side write whole cells";
+  let description = [{
+    Before: `metate.write %v, %b[%row + 8 * %k] {metate.member = [2, 4, 8]}` in a loop over a row of eight cells, marked `metate.row`; after: `memref.store %v, %local[%k]` in
+    the loop, a vector of the row's 16 numbers that is read before it, and written behind it with the eight that are new. Where no other store of the task goes to
+    members of these cells, and no turn reads what it has stored.
+  }];
+  let statistics = [Statistic<"stored", "stored", "rows that are written whole">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
+}
+
 def ExtremesInLanes : Pass<"metate-extremes-in-lanes", "::mlir::ModuleOp"> {
   let summary = "a loop in order that looks for the least or greatest one, and where it is, compares lanes of vectors";
   let description = [{
