@@ -46,6 +46,9 @@ public:
 
   bool isSame(mlir::Value value) const { return !differs.contains(value); }
 
+  /// Does it stand in the body itself, so that all lanes run it?
+  bool isOfBody(mlir::Operation &op) const { return op.getBlock() == body; }
+
   /// Of a branch or loop: do all lanes take the same side, and as many turns?
   bool isCommon(mlir::Operation *control) const;
 
@@ -153,6 +156,8 @@ private:
   using Values = llvm::SmallVector<mlir::Value>;
   void widenLoop(mlir::scf::ForOp inner);
   void widenLoop(mlir::scf::WhileOp inner);
+  void widenLoopAlone(mlir::scf::ForOp inner);
+  mlir::Value valueOfLane(mlir::Value value, mlir::Value lane, mlir::IRMapping &own);
   void widenLoopApart(mlir::scf::ForOp inner);
   void widenLoopApart(mlir::scf::WhileOp inner);
   void widenBranch(mlir::scf::IfOp branch);
@@ -254,6 +259,9 @@ struct LaneCost {
 LaneCost costOfLanes(mlir::Operation &op, const LaneAnalysis &analysis, int64_t lanes);
 /// Of the loop's body, with its turns.
 LaneCost costOfLanes(mlir::Block &block, const LaneAnalysis &analysis, int64_t lanes);
+
+/// Is it a loop along a row that lanes would gather or scatter, of which LLVM makes vectors without us? Each lane runs such a loop alone.
+bool runsAlone(mlir::scf::ForOp loop, const LaneAnalysis &analysis);
 
 /// Does what other scopes name lie elsewhere? Not where arguments may overlap (AliasScopes.cpp).
 inline bool isApartFromOthers(mlir::Operation *access) { return access->hasAttr("alias_scopes"); }

@@ -47,6 +47,10 @@ static constexpr double perLaneApart = 3;
 static constexpr int64_t sharedSets = 1024;
 /// An atomic operation, which waits for the accesses before it.
 static constexpr double atomic = 10;
+/// Turns of a loop that each lane runs alone, at least, and what each lane's beginning and end of it costs.
+static constexpr double leastTurnsAlone = 16, entryAlone = 10;
+/// A function that a machine has no instruction for: one number, a vector of lanes.
+static constexpr double ofFunction = 20, ofFunctions = 12;
 /// A turn of a loop that LLVM makes vectors of, beside one that runs alone.
 static constexpr double ofVectors = 0.2;
 
@@ -76,6 +80,8 @@ static LaneCost ofArithmetic(Operation &op, int64_t lanes) {
   if (auto function = dyn_cast<ElementaryOp>(op);
       function && function.getFunction() == ElementaryFunction::Pow)
     return {40, 60 * vectors};
+  if (isa<ElementaryOp>(op))
+    return {ofFunction, ofFunctions * vectors};
   if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op))
     return {5, (type.isF64() ? 7 : 5) * vectors};
   if (isDividedAsFloats(op))
@@ -156,28 +162,54 @@ static double waitingOf(Operation &op) {
   return loop && endsByDivision(loop) ? waitingForFew : waiting;
 }
 
-/// A sum, in any order, along a row that lanes would gather: turns are vectors without us.
-static bool hasVectorsOfItsOwn(scf::ForOp loop, const LaneAnalysis &analysis) {
-  bool anyGather = false;
-  auto isFine = [&](Operation &op) {
-    if (op.getNumRegions() || isa<WriteOp>(op))
+/// Is all that the loop carries combined with something of each turn, in any order?
+static bool combinesInAnyOrder(scf::ForOp loop) {
+  return llvm::all_of(llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()), [](auto pair) {
+    auto [carried, next] = pair;
+    Operation *step = next.getDefiningOp();
+    if (!step || !carried.hasOneUse() || *carried.getUsers().begin() != step)
       return false;
-    auto read = dyn_cast<ReadOp>(op);
-    if (!read)
-      return isMemoryEffectFree(&op);
-    int64_t stride = LinearForm::of(read.getOffset()).coefficient(loop.getInductionVar());
-    anyGather |= stride != 0 && !analysis.isSame(read.getOffset()) &&
-                 !analysis.isRow(read.getOffset(), read.getType());
-    return stride == 0 || stride == int64_t(read.getType().getIntOrFloatBitWidth() / 8);
+    if (!step->hasTrait<OpTrait::IsCommutative>() && !isa<arith::SubFOp, arith::SubIOp>(step))
+      return false;
+    auto fast = dyn_cast<arith::ArithFastMathInterface>(step);
+    return !fast || arith::bitEnumContainsAny(fast.getFastMathFlagsAttr().getValue(),
+                                              arith::FastMathFlags::reassoc);
+  });
+}
+
+bool cpu::runsAlone(scf::ForOp loop, const LaneAnalysis &analysis) {
+  if (!combinesInAnyOrder(loop) || knownTurns(loop, true) < leastTurnsAlone)
+    return false;
+  bool anyGather = false;
+  SmallVector<std::pair<Value, Value>> written, read;
+  auto isFine = [&](Value block, Value offset, Type type) {
+    int64_t stride = LinearForm::of(offset).coefficient(loop.getInductionVar());
+    anyGather |=
+        stride != 0 && !analysis.isSame(offset) && !analysis.isRow(offset, type) &&
+        type.isIntOrFloat();
+    return type.isIntOrFloat() &&
+           (stride == 0 || stride == int64_t(type.getIntOrFloatBitWidth() / 8));
   };
-  auto isInAnyOrder = [](Value sum) {
-    auto step = sum.getDefiningOp<arith::ArithFastMathInterface>();
-    return sum.getType().isIntOrIndex() ||
-           (step && arith::bitEnumContainsAny(step.getFastMathFlagsAttr().getValue(),
-                                              arith::FastMathFlags::reassoc));
-  };
-  return loop.getNumResults() && llvm::all_of(loop.getBody()->without_terminator(), isFine) &&
-         anyGather && llvm::all_of(loop.getYieldedValues(), isInAnyOrder);
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (auto load = dyn_cast<ReadOp>(op)) {
+      read.push_back({load.getBlock(), load.getOffset()});
+      if (load.getAcquire() || !isFine(load.getBlock(), load.getOffset(), load.getType()))
+        return false;
+    } else if (auto store = dyn_cast<WriteOp>(op)) {
+      written.push_back({store.getBlock(), store.getOffset()});
+      if (store.getRelease() || analysis.isSame(store.getOffset()) ||
+          !isFine(store.getBlock(), store.getOffset(), store.getValue().getType()))
+        return false;
+    } else if (op.getNumRegions() || !isMemoryEffectFree(&op)) {
+      return false;
+    }
+  }
+  // What a turn reads another one may have written: those are in order.
+  for (auto &[block, offset] : written)
+    for (auto &[other, place] : read)
+      if (block == other && offset != place)
+        return false;
+  return anyGather;
 }
 
 static bool readsMemory(Operation &branch) {
@@ -205,7 +237,7 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     double scalar = turns, wide = turns;
     if (isLoop && turns < fewInnerTurns && !indexesArrays(op))
       scalar *= overlapped;
-    else if (counted && hasVectorsOfItsOwn(counted, analysis))
+    else if (counted && runsAlone(counted, analysis))
       scalar *= ofVectors;
     if (isLoop && !isCommon) {
       wide *= waitingOf(op);
@@ -217,6 +249,12 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
         wide *= takesSide;
       else if (readsMemory(op))
         sum.scalar += foreseenWrongly;
+    }
+    if (counted && analysis.isOfBody(op) && runsAlone(counted, analysis)) {
+      double one = scalar * (costOfLanes(*counted.getBody(), analysis, lanes).scalar + 1);
+      sum.scalar += one;
+      sum.lanes += double(lanes) * (one + entryAlone);
+      continue;
     }
     for (Region &region : op.getRegions())
       for (Block &inner : region)

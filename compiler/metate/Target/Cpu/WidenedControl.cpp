@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Target/Cpu/LoopAnnotation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace metate;
@@ -79,6 +81,8 @@ void Widening::takeResults(ValueRange results, ValueRange from) {
 // --- Loops that all lanes leave in the same turn ------------------------------------------------
 
 void Widening::widenLoop(scf::ForOp inner) {
+  if (analysis.isOfBody(*inner) && runsAlone(inner, analysis))
+    return widenLoopAlone(inner);
   if (!analysis.isCommon(inner))
     return widenLoopApart(inner);
   Values initial, next;
@@ -132,6 +136,86 @@ void Widening::widenLoop(scf::WhileOp inner) {
   wide.erase();
   ValueRange results = typed.getResults();
   take(inner.getResults(), results);
+}
+
+// --- Loops that each lane runs alone -------------------------------------------------------------
+
+/// What one lane has, where the builder stands: numbers of places are computed again, so that they are seen to lie side by side.
+Value Widening::valueOfLane(Value value, Value lane, IRMapping &own) {
+  if (own.contains(value))
+    return own.lookup(value);
+  if (analysis.isSame(value))
+    return same.lookupOrDefault(value);
+  Operation *op = value.getDefiningOp();
+  bool isPlace = op && analysis.isOfBody(*op) && op->getNumResults() == 1 &&
+                 op->getNumRegions() == 0 && value.getType().isIntOrIndex() &&
+                 isMemoryEffectFree(op) && isSpeculatable(op);
+  if (isPlace) {
+    for (Value operand : op->getOperands())
+      own.map(operand, valueOfLane(operand, lane, own));
+    return builder.clone(*op, own)->getResult(0);
+  }
+  SmallVector<Value> numbers = llvm::map_to_vector(lanesOf(value), [&](Value vector) -> Value {
+    return vector::ExtractOp::create(builder, loc, vector, OpFoldResult(lane));
+  });
+  if (!isa<VectorType>(value.getType()))
+    return numbers.front();
+  return vector::FromElementsOp::create(builder, loc, cast<VectorType>(value.getType()), numbers);
+}
+
+void Widening::widenLoopAlone(scf::ForOp inner) {
+  Location where = inner.getLoc();
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, where, number);
+  };
+  Values initial = emptyResults(inner.getResults());
+  auto each =
+      scf::ForOp::create(builder, where, constant(0), constant(lanes), constant(1), initial);
+  each->setAttr("loop_annotation", LoopAnnotation::asItIs().in(builder.getContext()));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(each.getBody());
+  Value lane = each.getInductionVar();
+  Values given = llvm::to_vector_of<Value>(each.getRegionIterArgs());
+  scf::IfOp branch;
+  if (mask) {
+    Value alive = vector::ExtractOp::create(builder, where, mask, OpFoldResult(lane));
+    branch = scf::IfOp::create(builder, where, typesOf(given), alive, /*withElse=*/!given.empty());
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  IRMapping own;
+  Value first = same.lookup(loop.getInductionVar());
+  if (isMutant(Mutant::LanesAloneAreFirst))
+    own.map(loop.getInductionVar(), first);
+  else
+    own.map(loop.getInductionVar(),
+            arith::AddIOp::create(builder, where, first, lane).getResult());
+  llvm::SetVector<Value> needed(llvm::from_range, inner->getOperands());
+  getUsedValuesDefinedAbove(inner.getRegion(), needed);
+  for (Value value : needed)
+    own.map(value, valueOfLane(value, lane, own));
+  Operation *alone = builder.clone(*inner, own);
+  Values next;
+  for (auto [result, value] : llvm::zip(inner.getResults(), alone->getResults())) {
+    if (result.use_empty())
+      continue;
+    SmallVector<Value> numbers{value};
+    if (isa<VectorType>(value.getType()))
+      numbers = llvm::to_vector_of<Value>(
+          vector::ToElementsOp::create(builder, where, value).getElements());
+    for (Value number : numbers)
+      next.push_back(vector::InsertOp::create(builder, where, number, given[next.size()],
+                                              OpFoldResult(lane)));
+  }
+  if (branch && !given.empty()) {
+    scf::YieldOp::create(builder, where, next);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, where, given);
+    next = llvm::to_vector_of<Value>(branch.getResults());
+  }
+  builder.setInsertionPointToEnd(each.getBody());
+  if (!next.empty())
+    scf::YieldOp::create(builder, where, next);
+  takeResults(inner.getResults(), each.getResults());
 }
 
 // --- Loops that lanes leave one by one ----------------------------------------------------------
