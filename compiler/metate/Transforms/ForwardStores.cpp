@@ -4,6 +4,9 @@
 // at a time; what makes lanes of iterations looks at reads and writes before, and a vector that is read over numbers that were just stored
 // waits for them. Here the value goes to its readers, and a store that another one follows is left out.
 //
+// `x[j] = x[i] - t; x[i] += t` reads x[i] again behind a store that may be to it. The two places are one or apart, so what is read is the number stored or the
+// one known, and a comparison of the places says which: no turn then reads what it has written, and turns may be lanes.
+//
 // Must not move anything across what may stop the kernel or has an order: what was stored before it is stored.
 //
 //===----------------------------------------------------------------------===//
@@ -26,9 +29,40 @@ namespace {
 /// What is known to be stored.
 struct Stored {
   ByteAccess place;
-  Value value;
+  Value offset, value;
   WriteOp
       unread; ///< the write, where nobody can have read it and nothing needs it so far; else null
+  bool isRead = false; ///< known since it was read
+  struct Store {
+    Value offset, value;
+  };
+  SmallVector<Store> since = {}; ///< behind it, each to this place or to none of its bytes
+
+  /// May the store be told apart from the place by comparing where they are?
+  bool isComparable(WriteOp write) const {
+    ByteAccess other = *ByteAccess::of(write);
+    if (place.block != other.block || place.bytes != other.bytes ||
+        value.getType() != write.getValue().getType() || !value.getType().isIntOrFloat() ||
+        since.size() == mostSince)
+      return false;
+    LinearForm distance = place.form.minus(other.form);
+    return distance.constant % place.bytes == 0 &&
+           llvm::all_of(distance.terms, [&](auto &term) { return term.second % place.bytes == 0; });
+  }
+
+  /// What is there now.
+  Value at(OpBuilder builder, Location loc) const {
+    Value now = value;
+    for (const Store &store : since) {
+      Value isSame =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, offset, store.offset);
+      now = arith::SelectOp::create(builder, loc, isSame, store.value, now);
+    }
+    return isMutant(Mutant::OverwrittenForwarded) ? value : now;
+  }
+
+private:
+  static constexpr size_t mostSince = 2;
 };
 
 /// What a region reads and writes.
@@ -87,11 +121,18 @@ private:
       return known.clear();
     for (Stored &stored : llvm::reverse(known))
       if (stored.place.isSameAs(place) && stored.value.getType() == read.getType()) {
-        read.replaceAllUsesWith(stored.value);
+        read.replaceAllUsesWith(stored.at(OpBuilder(read), read.getLoc()));
         read.erase();
         return;
       }
     keepReadBy(place, known);
+    add({place, read.getOffset(), read.getResult(), nullptr, /*isRead=*/true}, known);
+  }
+
+  static void add(Stored one, SmallVector<Stored> &known) {
+    if (known.size() == mostPlaces)
+      known.erase(known.begin());
+    known.push_back(std::move(one));
   }
 
   void visit(WriteOp write, SmallVector<Stored> &known) {
@@ -101,17 +142,27 @@ private:
     for (Stored &stored : known)
       if (stored.unread && stored.place.isSameAs(place))
         stored.unread.erase();
-    forget(place, known);
-    if (known.size() == mostPlaces)
-      known.erase(known.begin());
-    known.push_back({place, write.getValue(), write});
+    llvm::erase_if(known, [&](Stored &stored) {
+      if (stored.place.isSameAs(place))
+        return true;
+      if (!stored.place.mayOverlap(place) || isMutant(Mutant::OverwrittenForwarded))
+        return false;
+      if (!stored.isComparable(write))
+        return true;
+      stored.since.push_back({write.getOffset(), write.getValue()});
+      stored.unread = nullptr;
+      return false;
+    });
+    add({place, write.getOffset(), write.getValue(), write}, known);
   }
 
   void visitRegions(Operation &op, SmallVector<Stored> &known) {
     Effects effects = Effects::of(&op);
     if (!effects.isKnown)
       return known.clear();
+    // What others may have stored meanwhile is read again: a loop may wait for it.
     SmallVector<Stored> inside = known;
+    llvm::erase_if(inside, [](Stored &stored) { return stored.isRead; });
     for (Stored &stored : inside)
       stored.unread = nullptr;
     if (!isa<scf::IfOp>(op)) // a turn follows another one

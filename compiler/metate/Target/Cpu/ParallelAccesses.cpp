@@ -2,10 +2,11 @@
 //
 // Iterations of a parallel loop run in no order (semantics 5.1), so no access depends on another iteration's. LLVM can not
 // know it: members of one tree are one block, and places that memory says could be any. It is told by access groups.
-// Where a store stands beside no neighbour's it is not told: vectors of such stores are taken apart; so they are under a condition, but for machines that
-// store vectors under a mask. `if (i + j) % 2 == colour: x[i, j] = ...` of its neighbours is a vector there.
+// Where a store stands beside no neighbour's it is not told: vectors of such stores are taken apart, which pays where much is computed (the sine and cosine of a
+// Fourier transform); so they are under a condition, but for machines that store vectors under a mask. `if (i + j) % 2 == colour: x[i, j] = ...` of its neighbours is a vector there.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/Transforms/LeafForm.h"
 
@@ -43,6 +44,19 @@ bool isShort(RangeOp range) {
   range.walk(
       [&](Operation *op) { operations += isa<scf::ForOp, scf::WhileOp>(op) ? mostMasked : 1; });
   return operations <= mostMasked;
+}
+
+/// Does an iteration, without inner loops, compute so much that vectors pay although each of their stores is taken apart? Functions that have no instruction
+/// are some twenty operations.
+bool isHeavy(RangeOp range) {
+  constexpr size_t ofFunction = 20, ofStore = 12;
+  size_t work = 0, stores = 0;
+  bool isStraight = llvm::all_of(range.getBody().front(), [&](Operation &op) {
+    work += isa<ElementaryOp>(op) ? ofFunction : 1;
+    stores += isa<WriteOp>(op);
+    return op.getNumRegions() == 0;
+  });
+  return isStraight && work >= ofStore * stores + ofFunction;
 }
 
 /// A condition that gives nothing, around a store of a number that has masks.
@@ -86,7 +100,7 @@ private:
     auto isNoRow = [&](WriteOp write) {
       return isRow(write, range, masked) ? WalkResult::advance() : WalkResult::interrupt();
     };
-    return !range.walk(isNoRow).wasInterrupted() && !readsAfterWrite(range);
+    return (isHeavy(range) || !range.walk(isNoRow).wasInterrupted()) && !readsAfterWrite(range);
   }
 
   /// LLVM takes accesses of the groups for independent within an iteration as well: no block is read after it was written.
