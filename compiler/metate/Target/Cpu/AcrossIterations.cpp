@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-/// A loop of fewer turns is unrolled, and what is around it is vectorised by LLVM.
-static constexpr int64_t leastTurns = 17;
+/// A loop of fewer turns is unrolled, and what is around it is vectorised by LLVM; not one of more operations in all.
+static constexpr int64_t leastTurns = 17, mostUnrolled = 128;
 
 static constexpr int64_t lanes = 16;
 
@@ -36,7 +36,9 @@ static bool hasManyTurns(scf::ForOp loop) {
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
       !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
     return true;
-  return upper.getSExtValue() - lower.getSExtValue() >= leastTurns;
+  int64_t turns = upper.getSExtValue() - lower.getSExtValue(), operations = 0;
+  loop.getBody()->walk([&](Operation *op) { operations += !op->hasTrait<OpTrait::ConstantLike>(); });
+  return turns >= leastTurns || turns * operations > mostUnrolled;
 }
 
 bool cpu::indexesArrays(Operation &loop) {

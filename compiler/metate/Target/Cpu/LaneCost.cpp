@@ -212,6 +212,15 @@ bool cpu::runsAlone(scf::ForOp loop, const LaneAnalysis &analysis) {
   return anyGather;
 }
 
+static bool holdsLoop(Operation &loop) {
+  return loop
+      .walk([&](Operation *op) {
+        return op != &loop && isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static bool readsMemory(Operation &branch) {
   return branch
       .walk([](Operation *op) {
@@ -235,7 +244,7 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     auto counted = dyn_cast<scf::ForOp>(op);
     double turns = counted ? knownTurns(counted, isCommon) : isLoop ? turnsOfLanes : 1;
     double scalar = turns, wide = turns;
-    if (isLoop && turns < fewInnerTurns && !indexesArrays(op))
+    if (isLoop && turns < fewInnerTurns && !indexesArrays(op) && !holdsLoop(op))
       scalar *= overlapped;
     else if (counted && runsAlone(counted, analysis))
       scalar *= ofVectors;
