@@ -211,6 +211,44 @@ void KernelBuilder::beginElse() {
 
 void KernelBuilder::endIf() { builder.restoreInsertionPoint(frames.pop_back_val().after); }
 
+/// Operations that are computed for nothing rather than branched around.
+static constexpr unsigned mostOfTruth = 12;
+
+/// A few operations that may run where the program would not have run them: comparisons, and what variables hold.
+static bool isCheap(Block &block) {
+  unsigned count = 0;
+  return llvm::all_of(block.without_terminator(), [&](Operation &op) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    bool isVariable = load && load.getIndices().empty() &&
+                      load.getMemRef().getDefiningOp<memref::AllocaOp>();
+    count += !op.hasTrait<OpTrait::ConstantLike>();
+    return count <= mostOfTruth &&
+           (isVariable || (op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+                           isSpeculatable(&op)));
+  });
+}
+
+/// `a and b`, `a or b` of conditions that are cheap: without a branch. Null: there stays one.
+static Value truthOf(OpBuilder &builder, scf::IfOp branch) {
+  if (!branch.getResult(0).getType().isInteger(1) || !isCheap(*branch.thenBlock()) ||
+      !isCheap(*branch.elseBlock()))
+    return {};
+  Value yes = branch.thenYield().getOperand(0), no = branch.elseYield().getOperand(0);
+  for (Block *block : {branch.thenBlock(), branch.elseBlock()})
+    for (Operation &op : llvm::make_early_inc_range(block->without_terminator()))
+      op.moveBefore(branch);
+  Location loc = branch.getLoc();
+  Value condition = branch.getCondition();
+  if (matchPattern(no, m_Zero()))
+    return builder.createOrFold<arith::AndIOp>(loc, condition, yes);
+  if (matchPattern(no, m_One())) {
+    Value on = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+    Value isNot = builder.createOrFold<arith::XOrIOp>(loc, condition, on);
+    return builder.createOrFold<arith::OrIOp>(loc, isNot, yes);
+  }
+  return builder.createOrFold<arith::SelectOp>(loc, condition, yes, no);
+}
+
 KernelValue KernelBuilder::endIfWith(const KernelValue &yes, const KernelValue &no) {
   if (!yes || !no)
     return {};
@@ -236,5 +274,9 @@ KernelValue KernelBuilder::endIfWith(const KernelValue &yes, const KernelValue &
   whole.getThenRegion().takeBody(branch.getThenRegion());
   whole.getElseRegion().takeBody(branch.getElseRegion());
   branch.erase();
+  if (Value truth = truthOf(builder, whole)) {
+    whole.erase();
+    return {truth, type};
+  }
   return {whole.getResult(0), type};
 }

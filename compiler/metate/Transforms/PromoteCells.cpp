@@ -399,6 +399,49 @@ struct PromoteCells : metate::impl::PromoteCellsBase<PromoteCells> {
       for (scf::ForOp loop : loops)
         promoted += LoopPromotion(loop, writes ? &*writes : nullptr, isa<FunctionOp>(op)).run();
     }
+    for (Operation &op : getOperation().getBody().front())
+      if (isa<RangeOp, ForEachOp>(op) && storesUnderConditions(op))
+        promoted += promoteInIteration(op);
+  }
+
+private:
+  /// Is there a place of the iteration's own that it stores more than once, and under a condition?
+  bool storesUnderConditions(Operation &parallel) {
+    LoopWrites writes(&parallel, getOperation().getMayAlias());
+    SmallVector<PlaceAccess> stores;
+    bool isFound = false;
+    parallel.walk([&](Operation *op) {
+      auto access = PlaceAccess::of(op);
+      if (!access || !access->isStore() || stores.size() > mostAccesses)
+        return;
+      bool isUnderCondition = isa<scf::IfOp>(op->getParentOp());
+      isFound |= llvm::any_of(stores, [&](const PlaceAccess &other) {
+        return other.isAtSamePlace(*access) && writes.areOwn(access->target) &&
+               (isUnderCondition || isa<scf::IfOp>(other.op->getParentOp()));
+      });
+      stores.push_back(std::move(*access));
+    });
+    return isFound;
+  }
+
+  /// As if the iteration were a loop of one turn.
+  unsigned promoteInIteration(Operation &parallel) {
+    Block &body = parallel.getRegion(0).front();
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    Location loc = parallel.getLoc();
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0),
+          one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto once = scf::ForOp::create(builder, loc, zero, one, one);
+    once.getBody()->getOperations().splice(once.getBody()->begin(), body.getOperations(),
+                                           std::next(once->getIterator()),
+                                           std::prev(body.end()));
+    moveLoopInvariantCode(cast<LoopLikeOpInterface>(once.getOperation()));
+    LoopWrites writes(&parallel, getOperation().getMayAlias());
+    unsigned count = LoopPromotion(once, &writes, /*isFunction=*/false).run();
+    once.getBody()->getTerminator()->erase();
+    body.getOperations().splice(once->getIterator(), once.getBody()->getOperations());
+    once.erase();
+    return count;
   }
 };
 } // namespace
