@@ -467,7 +467,18 @@ private:
                .wasInterrupted();
   }
 
+  /// What all iterations compute alike stands before them: a divisor `m // 2`.
+  static void hoistFixed(RangeOp range) {
+    for (Operation &op : llvm::make_early_inc_range(range.getBody().front().without_terminator()))
+      if (op.getNumRegions() == 0 && isMemoryEffectFree(&op) && isSpeculatable(&op) &&
+          llvm::all_of(op.getOperands(), [&](Value operand) {
+            return !range->isAncestor(operand.getParentBlock()->getParentOp());
+          }))
+        op.moveBefore(range);
+  }
+
   void visit(RangeOp range) {
+    hoistFixed(range);
     NumberParts parts(range);
     SmallVector<Monomial> places = parts.places();
     if (places.size() == 1)
