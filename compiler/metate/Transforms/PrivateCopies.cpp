@@ -142,6 +142,18 @@ private:
     return loop.getInductionVar();
   }
 
+  /// Do iterations run loops of their own, and add single numbers?
+  bool mayBeLanes() {
+    auto isLoop = [](Operation *op) {
+      return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    return range.getBody().walk(isLoop).wasInterrupted() &&
+           llvm::all_of(groups, [](const Group &group) {
+             return group.cells.width == 1 &&
+                    group.cells.first().kind != arith::AtomicRMWKind::assign;
+           });
+  }
+
   void buildPieces();
   void combineCopies(const Group &group);
 
@@ -178,6 +190,9 @@ void Copies::buildPieces() {
   for (size_t k = 1; k < range.getLower().size(); ++k)
     variables.push_back(enter(range.getLower()[k], range.getUpper()[k]));
   Block &from = range.getBody().front(), &to = *builder.getInsertionBlock();
+  bool isForLanes = mayBeLanes();
+  if (isForLanes)
+    setMark(to.getParentOp(), mark::piece);
   for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
     argument.replaceAllUsesWith(variable);
   to.getOperations().splice(builder.getInsertionPoint(), from.getOperations(), from.begin(),
@@ -187,7 +202,7 @@ void Copies::buildPieces() {
     setMark(made, mark::sideBySide);
   }
   for (const Group &group : groups)
-    addToCells(group.cells, {pool, scope()}, [&](IndexBuilder &here, ValueRange coordinates) {
+    addToCells(group.cells, {pool, scope(), isForLanes}, [&](IndexBuilder &here, ValueRange coordinates) {
       return here.add(here.add(copy, group.offset), byteOf(here, group, coordinates));
     });
 }

@@ -255,6 +255,11 @@ void CellAdditions::addAnywhere(Operation *atomic) {
 
 /// A number, or several side by side.
 void CellAdditions::add(IndexBuilder &at, Value begin, Value number) {
+  if (memory.isForLanes) {
+    RmwOp::create(at.builder, at.loc, group.first().kind, number, memory.block, begin,
+                  memory.scope);
+    return;
+  }
   Value old =
       ReadOp::create(at.builder, at.loc, number.getType(), memory.block, begin, memory.scope,
                      /*acquire=*/false, /*invariant=*/false);

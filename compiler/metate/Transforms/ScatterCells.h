@@ -39,6 +39,8 @@ llvm::SmallVector<ScatterCells, 2> groupCells(llvm::MutableArrayRef<ScatterTarge
 struct ScatterMemory {
   mlir::Value block;
   int64_t scope;
+  /// Additions are kept together, as atomic operations: lanes do them one after the other. They are plain once there are lanes.
+  bool isForLanes = false;
 };
 
 /// `count` cells from that byte on change nothing when they are combined with something.

@@ -299,6 +299,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
                              function.begin(), Block::iterator(function.getTerminator()));
   Operation *loops =
       buildBody(code, range, body, pieces, [&](Value value) { return inside.lookup(value); });
+  bool isOfPieces = runPiecesInLanes(body);
   bool isRest = range->hasAttr(mark::rest);
   auto isAround = [](WriteOp write) {
     return write->hasAttr(mark::nontemporal) ? WalkResult::interrupt() : WalkResult::advance();
@@ -323,7 +324,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   // The ends of rows are ordinary stores: shorter rows than 1 KiB do not gain. For tests (0), all do.
   if (nontemporal)
     writeNontemporal(body, innermost, loops, inside.lookup(nontemporal), nontemporalBytes ? 16 : 1);
-  else if (acrossIterations && !isRest &&
+  else if (acrossIterations && !isRest && !isOfPieces &&
            !isInOrder) // two iterations may change one place, in their order
     runInLanes(innermost, alone ? alone->innermost : scf::ForOp());
   if (alone)
@@ -336,6 +337,25 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   lowerPrints(body, host);
   hoistAllocas(body);
   return {body, isInOrder, {}, false};
+}
+
+bool KernelMapping::runPiecesInLanes(LLVM::LLVMFuncOp body) {
+  SmallVector<scf::ForOp> loops;
+  body.walk([&](scf::ForOp loop) {
+    if (loop->removeAttr(mark::piece))
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops)
+    if (acrossIterations)
+      runAcrossIterations(loop, {}, kernel.getMayAlias(), /*always=*/chunkNs == 0);
+  // One worker has a piece.
+  SmallVector<RmwOp> additions;
+  body.walk([&](RmwOp addition) {
+    if (addition.getScope() == kernel.getBody().getNumArguments())
+      additions.push_back(addition);
+  });
+  llvm::for_each(additions, makePlain);
+  return !loops.empty();
 }
 
 void KernelMapping::runInLanes(scf::ForOp loop, scf::ForOp alone) {

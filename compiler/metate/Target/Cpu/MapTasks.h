@@ -94,6 +94,8 @@ private:
                              llvm::function_ref<mlir::Value(mlir::Value)> inside);
   bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
   /// Iterations become lanes of vectors, where they can and it pays.
+  /// Pieces of a parallel loop (metate-private-copies), whose additions are plain then; true: there are some.
+  bool runPiecesInLanes(mlir::LLVM::LLVMFuncOp body);
   void runInLanes(mlir::scf::ForOp loop, mlir::scf::ForOp alone);
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::Value begin, mlir::Value end);
