@@ -36,7 +36,11 @@ def leaves(rng):
         values = rng.integers(0, 99, (len(members), n, n, n), np.int32)
         for field, own in zip(fields, values, strict=True):
             fill(active, field, own)
-        return fields, active == 1, [np.where(active, own, 0).astype(NUMPY[dtype]) for own, dtype in zip(values, members, strict=True)]
+        return (
+            fields,
+            active == 1,
+            [np.where(active, own, 0).astype(NUMPY[dtype]) for own, dtype in zip(values, members, strict=True)],
+        )
 
     return make
 

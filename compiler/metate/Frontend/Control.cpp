@@ -219,12 +219,11 @@ static bool isCheap(Block &block) {
   unsigned count = 0;
   return llvm::all_of(block.without_terminator(), [&](Operation &op) {
     auto load = dyn_cast<memref::LoadOp>(op);
-    bool isVariable = load && load.getIndices().empty() &&
-                      load.getMemRef().getDefiningOp<memref::AllocaOp>();
+    bool isVariable =
+        load && load.getIndices().empty() && load.getMemRef().getDefiningOp<memref::AllocaOp>();
     count += !op.hasTrait<OpTrait::ConstantLike>();
-    return count <= mostOfTruth &&
-           (isVariable || (op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-                           isSpeculatable(&op)));
+    return count <= mostOfTruth && (isVariable || (op.getNumRegions() == 0 &&
+                                                   isMemoryEffectFree(&op) && isSpeculatable(&op)));
   });
 }
 

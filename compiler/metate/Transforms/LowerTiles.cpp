@@ -118,12 +118,12 @@ private:
       loopNest(pieces, [&](ArrayRef<Value> step) {
         Value cell = bytes.add(bytes.multiply(step[0], width), begin);
         Value offset = bytes.add(from, bytes.multiply(cell, leaf.cellBytes));
-        Value value = isTaken && isa<VectorType>(chunk)
-                          ? membersAt(bytes, type, bytes.add(offset, -which * size), width,
-                                      members, which)
-                          : ReadOp::create(builder, bytes.loc, chunk, bytes.block, offset,
-                                           uint64_t(bytes.scope), false, false)
-                                .getValue();
+        Value value =
+            isTaken && isa<VectorType>(chunk)
+                ? membersAt(bytes, type, bytes.add(offset, -which * size), width, members, which)
+                : ReadOp::create(builder, bytes.loc, chunk, bytes.block, offset,
+                                 uint64_t(bytes.scope), false, false)
+                      .getValue();
         SmallVector<Value> target(to);
         target.back() = bytes.add(target.back(), cell);
         if (isa<VectorType>(chunk))

@@ -202,9 +202,10 @@ void Copies::buildPieces() {
     setMark(made, mark::sideBySide);
   }
   for (const Group &group : groups)
-    addToCells(group.cells, {pool, scope(), isForLanes}, [&](IndexBuilder &here, ValueRange coordinates) {
-      return here.add(here.add(copy, group.offset), byteOf(here, group, coordinates));
-    });
+    addToCells(group.cells, {pool, scope(), isForLanes},
+               [&](IndexBuilder &here, ValueRange coordinates) {
+                 return here.add(here.add(copy, group.offset), byteOf(here, group, coordinates));
+               });
 }
 
 /// Elements of a word that all targets of the group have along their rows: 1 where there are none.

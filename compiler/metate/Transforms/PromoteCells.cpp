@@ -433,8 +433,7 @@ private:
           one = arith::ConstantIndexOp::create(builder, loc, 1);
     auto once = scf::ForOp::create(builder, loc, zero, one, one);
     once.getBody()->getOperations().splice(once.getBody()->begin(), body.getOperations(),
-                                           std::next(once->getIterator()),
-                                           std::prev(body.end()));
+                                           std::next(once->getIterator()), std::prev(body.end()));
     moveLoopInvariantCode(cast<LoopLikeOpInterface>(once.getOperation()));
     LoopWrites writes(&parallel, getOperation().getMayAlias());
     unsigned count = LoopPromotion(once, &writes, /*isFunction=*/false).run();

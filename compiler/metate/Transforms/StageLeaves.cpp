@@ -197,8 +197,7 @@ private:
                 return WalkResult::advance();
               auto store = dyn_cast<StoreOp>(op);
               std::optional<LeafForm> form = store ? LeafForm::of(cells, *access) : std::nullopt;
-              bool isOwn = form && form->isOwnCell(cells, path) &&
-                           store.getComponents().empty() &&
+              bool isOwn = form && form->isOwnCell(cells, path) && store.getComponents().empty() &&
                            store.getValue().getType().isIntOrFloat() &&
                            store.getValue().getType().getIntOrFloatBitWidth() == bits &&
                            runsForEveryActiveCell(cells, store);
@@ -221,8 +220,8 @@ private:
       return false;
     }
     const layout::Node &leaf = layout->nodes[layout->nodesOf(path)[path.levels.size() - 1]];
-    if (leaf.numbersAside(bytes) == 0 || !llvm::isPowerOf2_64(extent) ||
-        extent * bytes % 16 != 0 || extent * int64_t(leaf.cellBytes) > rowBytes ||
+    if (leaf.numbersAside(bytes) == 0 || !llvm::isPowerOf2_64(extent) || extent * bytes % 16 != 0 ||
+        extent * int64_t(leaf.cellBytes) > rowBytes ||
         boundsOf(row.getInductionVar()) != std::pair(int64_t(0), extent))
       return false;
     return llvm::all_of(candidates, [&](const Candidate &candidate) {
@@ -259,7 +258,8 @@ private:
       const LeafForm &form = candidate.form;
       LoadOp load = candidate.load;
       // The own row is read in place, where it is one piece of memory.
-      if (inOnePiece && form.staysInLeaf() && form.local.back().constant == 0 && !isMutant(Mutant::StaleTile))
+      if (inOnePiece && form.staysInLeaf() && form.local.back().constant == 0 &&
+          !isMutant(Mutant::StaleTile))
         continue;
       SmallVector<Value> at;
       IndexBuilder index(builder, load.getLoc());

@@ -164,8 +164,10 @@ class PythonCalls:
         raise self.walk.error("type", f"{describe(callee)} cannot be called in a kernel", node.func, self._call_hint(callee))
 
     def _converted(self, kind, node):
-        """int(x), float(x), bool(x): of a number known while compiling Python's, else a cast to the default type."""
+        """int(x), float(x), bool(x): of a number or a text known while compiling Python's, else a cast to the default type."""
         (thing,), _ = self.arguments.of(node, 1)
+        if isinstance(thing, str):  # float("inf")
+            return self.walk.compute(node, kind, thing)
         if is_number(thing) and (kind is not int or math.isfinite(thing)):
             return kind(thing)
         return self.values.cast_to(thing, self.values.scalar_type(kind, node), node)

@@ -37,7 +37,8 @@ static bool hasManyTurns(scf::ForOp loop) {
       !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
     return true;
   int64_t turns = upper.getSExtValue() - lower.getSExtValue(), operations = 0;
-  loop.getBody()->walk([&](Operation *op) { operations += !op->hasTrait<OpTrait::ConstantLike>(); });
+  loop.getBody()->walk(
+      [&](Operation *op) { operations += !op->hasTrait<OpTrait::ConstantLike>(); });
   return turns >= leastTurns || turns * operations > mostUnrolled;
 }
 

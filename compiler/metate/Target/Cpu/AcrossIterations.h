@@ -186,6 +186,10 @@ private:
   void widenRead(ReadOp read);
   void widenWrite(WriteOp write);
   void widenAtomic(RmwOp atomic);
+  mlir::Value changeLane(RmwOp atomic, int64_t lane);
+  void findDeferred();
+  void changeDeferred(mlir::Value first, mlir::Value upper);
+  mlir::Value keptForLanes(mlir::Value value);
   mlir::Value readRow(ReadOp read);
   mlir::Value readCells(mlir::Operation *access, mlir::Value block, mlir::Value offset,
                         uint64_t scope, mlir::Type type, LaneAnalysis::MemberRow row);
@@ -221,8 +225,9 @@ private:
   int64_t lanes;
   bool wholeCells;
   const CellWindows *windows;
-  mlir::Value mask;         ///< lanes that are alive here; null: all
-  mlir::Value spare;        ///< see underMask
+  llvm::SetVector<mlir::Operation *> deferred; ///< atomic operations that lanes do at the end
+  mlir::Value mask;                            ///< lanes that are alive here; null: all
+  mlir::Value spare;                           ///< see underMask
   bool isFlattened = false; ///< is this a side of a branch that no lane may have taken?
   mlir::IRMapping
       same; ///< what is one for all lanes, and of what differs but for reads, the first lane

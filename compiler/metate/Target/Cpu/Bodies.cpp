@@ -345,13 +345,17 @@ bool KernelMapping::runPiecesInLanes(LLVM::LLVMFuncOp body) {
     if (loop->removeAttr(mark::piece))
       loops.push_back(loop);
   });
+  // Copies lie behind all arguments, and a piece adds to them.
+  uint64_t scope = 0;
+  for (scf::ForOp loop : loops)
+    loop.walk([&](RmwOp addition) { scope = std::max(scope, addition.getScope()); });
   for (scf::ForOp loop : loops)
     if (acrossIterations)
       runAcrossIterations(loop, {}, kernel.getMayAlias(), /*always=*/chunkNs == 0);
   // One worker has a piece.
   SmallVector<RmwOp> additions;
   body.walk([&](RmwOp addition) {
-    if (addition.getScope() == kernel.getBody().getNumArguments())
+    if (!loops.empty() && addition.getScope() == scope)
       additions.push_back(addition);
   });
   llvm::for_each(additions, makePlain);

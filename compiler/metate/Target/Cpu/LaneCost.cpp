@@ -184,9 +184,8 @@ bool cpu::runsAlone(scf::ForOp loop, const LaneAnalysis &analysis) {
   SmallVector<std::pair<Value, Value>> written, read;
   auto isFine = [&](Value block, Value offset, Type type) {
     int64_t stride = LinearForm::of(offset).coefficient(loop.getInductionVar());
-    anyGather |=
-        stride != 0 && !analysis.isSame(offset) && !analysis.isRow(offset, type) &&
-        type.isIntOrFloat();
+    anyGather |= stride != 0 && !analysis.isSame(offset) && !analysis.isRow(offset, type) &&
+                 type.isIntOrFloat();
     return type.isIntOrFloat() &&
            (stride == 0 || stride == int64_t(type.getIntOrFloatBitWidth() / 8));
   };

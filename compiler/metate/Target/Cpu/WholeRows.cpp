@@ -5,11 +5,11 @@
 // the row does not write as they were. Kernels that run at once leave alone the cells that another one writes.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/Target/Cpu/StoresLater.h"
-#include "metate/Level/IndexBuilder.h"
 #include "metate/Transforms/LeafForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,8 +114,7 @@ private:
     Operation *parent = store->getParentOp();
     auto branch = dyn_cast<scf::IfOp>(parent);
     bool isMasked = branch && branch->hasAttr(mark::masked) && branch->getParentOp() == loop &&
-                    store->hasAttr(mark::onlyWriter) &&
-                    store->getBlock() == branch.thenBlock();
+                    store->hasAttr(mark::onlyWriter) && store->getBlock() == branch.thenBlock();
     return !store.getRelease() && (parent == loop || isMasked);
   }
 
@@ -169,10 +168,11 @@ private:
     Operation *task = loop;
     while (!isa<KernelOp, FunctionOp>(task->getParentOp()))
       task = task->getParentOp();
-    bool isAlone = !task->walk([&](Operation *op) {
-                          return interferes(op, loop, row) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
-                        }).wasInterrupted();
+    bool isAlone =
+        !task->walk([&](Operation *op) {
+               return interferes(op, loop, row) ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted();
     return isAlone ? "" : "the loop may write other members of the cells, elsewhere than here";
   }
 
@@ -261,8 +261,7 @@ private:
     if (auto branch = dyn_cast<scf::IfOp>(store->getParentOp())) {
       place = branch;
       OpBuilder builder(branch);
-      Value old =
-          memref::LoadOp::create(builder, store.getLoc(), local, loop.getInductionVar());
+      Value old = memref::LoadOp::create(builder, store.getLoc(), local, loop.getInductionVar());
       if (!isMutant(Mutant::RowOfInactiveCells))
         value = arith::SelectOp::create(builder, store.getLoc(), branch.getCondition(), value, old);
     }

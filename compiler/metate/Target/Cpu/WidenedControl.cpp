@@ -187,8 +187,7 @@ void Widening::widenLoopAlone(scf::ForOp inner) {
   if (isMutant(Mutant::LanesAloneAreFirst))
     own.map(loop.getInductionVar(), first);
   else
-    own.map(loop.getInductionVar(),
-            arith::AddIOp::create(builder, where, first, lane).getResult());
+    own.map(loop.getInductionVar(), arith::AddIOp::create(builder, where, first, lane).getResult());
   llvm::SetVector<Value> needed(llvm::from_range, inner->getOperands());
   getUsedValuesDefinedAbove(inner.getRegion(), needed);
   for (Value value : needed)
@@ -203,8 +202,8 @@ void Widening::widenLoopAlone(scf::ForOp inner) {
       numbers = llvm::to_vector_of<Value>(
           vector::ToElementsOp::create(builder, where, value).getElements());
     for (Value number : numbers)
-      next.push_back(vector::InsertOp::create(builder, where, number, given[next.size()],
-                                              OpFoldResult(lane)));
+      next.push_back(
+          vector::InsertOp::create(builder, where, number, given[next.size()], OpFoldResult(lane)));
   }
   if (branch && !given.empty()) {
     scf::YieldOp::create(builder, where, next);

@@ -7,6 +7,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/CellWindows.h"
 #include "metate/Target/Cpu/Host.h"
+#include "metate/Target/Cpu/LoopAnnotation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -207,37 +208,122 @@ void Widening::widenWrite(WriteOp write) {
 }
 
 /// Lane by lane, those that are alive; what a lane finds is what the one before has left, if they are at one place.
-void Widening::widenAtomic(RmwOp atomic) {
+/// The operation of one lane; what was there, if anybody asks for it.
+Value Widening::changeLane(RmwOp atomic, int64_t lane) {
   Location where = atomic.getLoc();
   Type type = atomic.getValue().getType();
-  Value block = same.lookupOrDefault(atomic.getBlock()), offsets = lanesOf(atomic.getOffset())[0],
-        values = lanesOf(atomic.getValue())[0];
+  Value block = same.lookupOrDefault(atomic.getBlock()),
+        offset = laneOf(lanesOf(atomic.getOffset())[0], lane),
+        value = laneOf(lanesOf(atomic.getValue())[0], lane);
+  bool isUsed = !atomic.getOld().use_empty();
+  auto change = [&](OpBuilder &at) {
+    auto made = RmwOp::create(at, where, atomic.getKind(), value, block, offset, atomic.getScope());
+    made->setDiscardableAttrs(atomic->getDiscardableAttrDictionary());
+    return made.getOld();
+  };
+  if (!mask || isMutant(Mutant::LanesLeftAdd))
+    return change(builder);
+  auto branch = scf::IfOp::create(builder, where, isUsed ? TypeRange(type) : TypeRange(),
+                                  laneOf(mask, lane), /*withElseRegion=*/isUsed);
+  OpBuilder then = branch.getThenBodyBuilder();
+  Value old = change(then);
+  if (!isUsed)
+    return Value();
+  scf::YieldOp::create(then, where, old);
+  OpBuilder otherwise = branch.getElseBodyBuilder();
+  Value none = arith::ConstantOp::create(otherwise, where, otherwise.getZeroAttr(type));
+  scf::YieldOp::create(otherwise, where, none);
+  return branch.getResult(0);
+}
+
+/// Several that nothing else of the loop is at, and nobody asks what was there: each lane does all of its own at the end, in a loop.
+/// Sixteen of one after the other would wait for each other, where lanes change the same places.
+void Widening::findDeferred() {
+  DenseSet<int64_t> others;
+  loop.getBody()->walk([&](Operation *op) {
+    auto atomic = dyn_cast<RmwOp>(op);
+    if (atomic && op->getBlock() == loop.getBody() && atomic.getOld().use_empty())
+      deferred.insert(op);
+    else if (atomic)
+      others.insert(atomic.getScope());
+    else if (auto read = dyn_cast<ReadOp>(op))
+      others.insert(read.getScope());
+    else if (auto write = dyn_cast<WriteOp>(op))
+      others.insert(write.getScope());
+  });
+  bool isAlone = llvm::none_of(
+      deferred, [&](Operation *op) { return others.contains(cast<RmwOp>(op).getScope()); });
+  if (!isAlone || deferred.size() < 2)
+    deferred.clear();
+}
+
+/// What lanes have of a value, in memory of this function's own: a number of the lane's in a loop over lanes.
+Value Widening::keptForLanes(Value value) {
+  Value vector = lanesOf(value)[0];
+  if (cast<VectorType>(vector.getType()).getElementType().isIndex())
+    vector = arith::IndexCastOp::create(builder, loc, wideType(builder.getI64Type()), vector);
+  auto function = loop->getParentOfType<LLVM::LLVMFuncOp>();
+  OpBuilder atStart = OpBuilder::atBlockBegin(&function.getBody().front());
+  Code code(atStart, loc);
+  Value row = LLVM::AllocaOp::create(atStart, loc, code.pointer(), vector.getType(),
+                                     code.constant(1, 64), /*alignment=*/64);
+  LLVM::StoreOp::create(builder, loc, vector, row);
+  return row;
+}
+
+void Widening::changeDeferred(Value first, Value upper) {
+  if (deferred.empty())
+    return;
+  llvm::MapVector<Value, Value> kept;
+  for (Operation *op : deferred)
+    for (Value operand : {Value(cast<RmwOp>(op).getOffset()), Value(cast<RmwOp>(op).getValue())})
+      if (!analysis.isSame(operand) && !kept.contains(operand))
+        kept[operand] = keptForLanes(operand);
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  Value alive = constant(lanes);
+  if (mask && !isMutant(Mutant::LanesLeftAdd))
+    alive = arith::MinSIOp::create(builder, loc, alive,
+                                   arith::SubIOp::create(builder, loc, upper, first));
+  auto each = scf::ForOp::create(builder, loc, constant(0), alive, constant(1));
+  each->setAttr("loop_annotation", LoopAnnotation::asItIs().in(builder.getContext()));
+  OpBuilder inside(each.getBody()->getTerminator());
+  Value lane = arith::IndexCastOp::create(inside, loc, inside.getI64Type(), each.getInductionVar());
+  llvm::DenseMap<Value, Value> loaded;
+  auto ofLane = [&](Value operand) -> Value {
+    if (analysis.isSame(operand))
+      return same.lookupOrDefault(operand);
+    Value &number = loaded[operand];
+    if (number)
+      return number;
+    Type type = operand.getType().isIndex() ? inside.getI64Type() : operand.getType();
+    Value row = kept.lookup(operand);
+    Value place = LLVM::GEPOp::create(inside, loc, row.getType(), type, row,
+                                      ArrayRef<LLVM::GEPArg>{lane}, LLVM::GEPNoWrapFlags::inbounds);
+    number = LLVM::LoadOp::create(inside, loc, type, place);
+    if (operand.getType().isIndex())
+      number = arith::IndexCastOp::create(inside, loc, operand.getType(), number);
+    return number;
+  };
+  for (Operation *op : deferred) {
+    auto atomic = cast<RmwOp>(op);
+    auto made = RmwOp::create(inside, atomic.getLoc(), atomic.getKind(), ofLane(atomic.getValue()),
+                              same.lookupOrDefault(atomic.getBlock()), ofLane(atomic.getOffset()),
+                              atomic.getScope());
+    made->setDiscardableAttrs(atomic->getDiscardableAttrDictionary());
+  }
+}
+
+void Widening::widenAtomic(RmwOp atomic) {
+  if (deferred.contains(atomic))
+    return;
+  Location where = atomic.getLoc();
+  Type type = atomic.getValue().getType();
   bool isUsed = !atomic.getOld().use_empty();
   SmallVector<Value> found;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    Value offset = laneOf(offsets, lane), value = laneOf(values, lane);
-    auto change = [&](OpBuilder &at) {
-      auto made =
-          RmwOp::create(at, where, atomic.getKind(), value, block, offset, atomic.getScope());
-      made->setDiscardableAttrs(atomic->getDiscardableAttrDictionary());
-      return made.getOld();
-    };
-    if (!mask || isMutant(Mutant::LanesLeftAdd)) {
-      found.push_back(change(builder));
-      continue;
-    }
-    auto branch = scf::IfOp::create(builder, where, isUsed ? TypeRange(type) : TypeRange(),
-                                    laneOf(mask, lane), /*withElseRegion=*/isUsed);
-    OpBuilder then = branch.getThenBodyBuilder();
-    Value old = change(then);
-    if (!isUsed)
-      continue;
-    scf::YieldOp::create(then, where, old);
-    OpBuilder otherwise = branch.getElseBodyBuilder();
-    Value none = arith::ConstantOp::create(otherwise, where, otherwise.getZeroAttr(type));
-    scf::YieldOp::create(otherwise, where, none);
-    found.push_back(branch.getResult(0));
-  }
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    found.push_back(changeLane(atomic, lane));
   if (isUsed)
     parts[atomic.getOld()] = {
         vector::FromElementsOp::create(builder, where, wideType(type), found)};

@@ -25,7 +25,9 @@ scf::ForOp Widening::run(Value lower, Value upper, bool masked) {
   Value iterations = begin(wide.getInductionVar());
   if (masked)
     mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, iterations, splat(upper));
+  findDeferred();
   widen(*loop.getBody());
+  changeDeferred(wide.getInductionVar(), upper);
   return wide;
 }
 
