@@ -43,7 +43,7 @@ metate.kernel @arrays(%x: memref<?xf32> {metate.access = 3, metate.name = "x"}, 
 // CHECK-DAG: remark: [Passed] masks | Category:scan-masks |{{.*}}bits of a row of the leaf are read at once
 // CHECK-DAG: remark: [Passed] full leaves | Category:scan-masks
 // CHECK-DAG: remark: [Missed] rows | Category:stage-leaves |{{.*}}its cells are read in place
-// CHECK-DAG: remark: [Passed] rows | Category:stage-leaves |{{.*}}staged by a tile{{.*}}bytes={{[0-9]+}}{{.*}}loads=2
+// CHECK-DAG: remark: [Passed] rows | Category:stage-leaves |{{.*}}staged by rows of{{.*}}cells=16{{.*}}loads=2
 // CHECK-DAG: remark: [Missed] rows | Category:stage-leaves |{{.*}}beyond the neighbouring leaves
 // CHECK-DAG: remark: [Passed] tasks | Category:offload |{{.*}}over the slots of '
 // CHECK-DAG: remark: [Passed] conditionals | Category:unswitch-nests

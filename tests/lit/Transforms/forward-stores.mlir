@@ -164,3 +164,55 @@ metate.kernel @release(%x: !metate.block, %y: !metate.block, %n: index, %f: f32)
   }
   metate.return
 }
+
+// -----
+
+// A place that is read again behind a store that is to it or to none of its bytes: comparing the two says what is there. One that may be to a part
+// of them, and what another iteration may be waiting for in a loop, is read again.
+// CHECK-LABEL: @told_apart
+// CHECK: %[[OLD:.*]] = metate.read %arg0[%[[AT:.*]]] scope 0
+// CHECK: metate.write %[[NEW:.*]], %arg0[%[[THERE:.*]]] scope 0
+// CHECK-NOT: metate.read
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[AT]], %[[THERE]] : index
+// CHECK: %[[NOW:.*]] = arith.select %[[SAME]], %[[NEW]], %[[OLD]] : f32
+// CHECK: %[[SUM:.*]] = arith.addf %[[NOW]], %{{.*}}
+// CHECK: metate.write %[[SUM]], %arg0[%[[AT]]]
+// CHECK-LABEL: @waits
+// CHECK: metate.read
+// CHECK: scf.while
+// CHECK: metate.read
+metate.kernel @told_apart(%x: !metate.block, %n: index, %m: index, %t: f32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %at = arith.muli %i, %c4 overflow<nsw> : index
+    %j = arith.addi %i, %m overflow<nsw> : index
+    %there = arith.muli %j, %c4 overflow<nsw> : index
+    %old = metate.read %x[%at] scope 0 : f32
+    %less = arith.subf %old, %t : f32
+    metate.write %less, %x[%there] scope 0 : f32
+    %again = metate.read %x[%at] scope 0 : f32
+    %more = arith.addf %again, %t : f32
+    metate.write %more, %x[%at] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+metate.kernel @waits(%x: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0 : i32
+  metate.range (%i) = (%c0) to (%n) {
+    %first = metate.read %x[%c0] scope 0 : i32
+    %last = scf.while (%a = %first) : (i32) -> i32 {
+      %now = metate.read %x[%c0] scope 0 : i32
+      %goes = arith.cmpi eq, %now, %none : i32
+      scf.condition(%goes) %now : i32
+    } do {
+    ^bb0(%a: i32):
+      scf.yield %a : i32
+    }
+    metate.yield
+  }
+  metate.return
+}

@@ -171,3 +171,31 @@ metate.kernel @momentum(%x: memref<?xi32>, %p: !metate.tree<#metate.dense<"i", [
   }
   metate.return
 }
+
+// Iterations that run a loop of their own may be lanes: a piece's loop says so, and what is added to its copy stays one operation until there are lanes.
+// CHECK-LABEL: metate.kernel @of_loops
+// CHECK: metate.range
+// CHECK: scf.for
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: metate.rmw addf %{{.*}}, %{{.*}}[%{{.*}}] scope
+// CHECK: } {metate.piece}
+metate.kernel @of_loops(%x: memref<?xi32>, %sums: memref<16xf32>) {
+  %zero = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %turns = arith.constant 100 : index
+  %n = arith.constant 100000 : index
+  %none = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  metate.range (%i) = (%zero) to (%n) {
+    %sum = scf.for %j = %zero to %turns step %step iter_args(%s = %none) -> f32 {
+      %t = arith.mulf %s, %half : f32
+      %u = arith.addf %t, %half : f32
+      scf.yield %u : f32
+    }
+    %k = memref.load %x[%i] : memref<?xi32>
+    %at = arith.index_cast %k : i32 to index
+    %old = memref.atomic_rmw addf %sum, %sums[%at] : (f32, memref<16xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}

@@ -319,3 +319,35 @@ metate.kernel @triangles(%x: memref<64xf32>) {
   }
   metate.return
 }
+
+// An iteration's own place that it adds to twice, under conditions: a value until the iteration ends.
+// CHECK-LABEL: metate.kernel @under_conditions
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK: %[[OLD:.*]] = metate.load %{{.*}}["b"] [%[[I]]]
+// CHECK-NOT: metate.{{load|store}} %{{.*}}["b"]
+// CHECK: %[[ONE:.*]] = scf.if
+// CHECK: %[[TWO:.*]] = scf.if
+// CHECK-NOT: metate.load %{{.*}}["b"]
+// CHECK: metate.store %[[TWO]], %{{.*}}["b"] [%[[I]]] active
+// CHECK-NOT: metate.store
+metate.kernel @under_conditions(%t: !two, %f: f32) {
+  %zero = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  metate.range (%i) = (%zero) to (%c64) {
+    %a = metate.load %t["a"] [%i] : !two -> f32
+    %less = arith.cmpf olt, %a, %f : f32
+    %more = arith.cmpf ogt, %a, %f : f32
+    scf.if %less {
+      %b = metate.load %t["b"] [%i] : !two -> f32
+      %c = arith.addf %b, %a : f32
+      metate.store %c, %t["b"] [%i] active : f32, !two
+    }
+    scf.if %more {
+      %b = metate.load %t["b"] [%i] : !two -> f32
+      %c = arith.addf %b, %f : f32
+      metate.store %c, %t["b"] [%i] active : f32, !two
+    }
+    metate.yield
+  }
+  metate.return
+}

@@ -79,6 +79,26 @@ metate.kernel @product(%x: memref<?x?x?xf32>, %y: memref<?xf32>, %l: i32, %n: i3
   metate.return
 }
 
+// A divisor that each iteration computes of what the launch gives.
+// CHECK-LABEL: metate.kernel @halves
+// CHECK: arith.shrsi
+// CHECK: metate.range (%{{.*}}, %{{.*}}) =
+// CHECK: metate.range (%{{[a-z0-9]+}}) =
+metate.kernel @halves(%x: memref<?xi32>, %n: index, %m: i32) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  metate.range (%c) = (%c0) to (%n) {
+    %v = arith.index_cast %c : index to i32
+    %half = arith.shrsi %m, %one : i32
+    %d = arith.divsi %v, %half : i32
+    %r = arith.remsi %v, %half : i32
+    %s = arith.addi %d, %r : i32
+    memref.store %s, %x[%c] : memref<?xi32>
+    metate.yield
+  }
+  metate.return
+}
+
 // A divisor that the loop loads, one that it computes, a loop from one: as they are.
 // CHECK-LABEL: metate.kernel @not
 // CHECK-COUNT-3: metate.range (%{{[a-z0-9]+}}) =

@@ -69,11 +69,9 @@ metate.kernel @cross(%f: !plane, %x: memref<?xf32>) {
   metate.return
 }
 
-// Rows of two members by turns, rows that are no vectors, and loads that go along another axis: tiles.
+// Rows of two members by turns: eight cells are read as one vector, and taken apart.
 // CHECK-LABEL: metate.kernel @by_turns
-// CHECK-NOT: metate.stage_row
-// CHECK: metate.stage_leaf {{.*}} besides
-// Eight cells of two members are read as one vector, and taken apart.
+// CHECK: metate.stage_row %arg0["a"] {{.*}} shift 0 halo [1] to [0]
 // LOW-LABEL: metate.kernel @metate_entry_by_turns
 // LOW: %[[CELLS:.*]] = metate.read {{.*}} : vector<16xf32>
 // LOW: %[[ROW:.*]] = vector.shuffle %[[CELLS]], %[[CELLS]] [0, 2, 4, 6, 8, 10, 12, 14]
@@ -99,6 +97,39 @@ metate.kernel @by_turns(%f: !pair, %x: memref<?xf32>) {
   metate.return
 }
 
+// A member beside it is stored in some turns, one number at a time: a row that is read whole would wait for it. A tile, of whole cells too.
+// CHECK-LABEL: metate.kernel @stored_beside
+// CHECK-NOT: metate.stage_row
+// CHECK: metate.stage_leaf {{.*}} besides
+// LOW-LABEL: metate.kernel @metate_entry_stored_beside
+// LOW: %[[CELLS:.*]] = metate.read {{.*}} : vector<16xf32>
+// LOW: %[[ROW:.*]] = vector.shuffle %[[CELLS]], %[[CELLS]] [0, 2, 4, 6, 8, 10, 12, 14]
+// LOW: vector.store %[[ROW]]
+metate.kernel @stored_beside(%f: !pair, %limit: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %si, %sj) in %f["a@0"] : !pair {
+    %bi = arith.muli %si, %c8 : index
+    %bj = arith.muli %sj, %c8 : index
+    scf.for %li = %c0 to %c8 step %c1 {
+      %i = arith.addi %bi, %li : index
+      scf.for %lj = %c0 to %c8 step %c1 {
+        %j = arith.addi %bj, %lj : index
+        %up = arith.subi %i, %c1 : index
+        %a = metate.load %f["a"][%up, %j] : !pair -> f32
+        %less = arith.cmpf olt, %a, %limit : f32
+        scf.if %less {
+          metate.store %a, %f["b"][%i, %j] active : f32, !pair
+        }
+      } {metate.nest, metate.row}
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// Rows that are no vectors, and loads that go along another axis: tiles.
 // CHECK-LABEL: metate.kernel @six
 // CHECK-NOT: metate.stage_row
 // CHECK: metate.stage_leaf

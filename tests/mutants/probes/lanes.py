@@ -450,3 +450,20 @@ def scatter_of_blocks_first():
     to = np.zeros(4, np.float32)
     run(to, np.array([1, 3, 2, 3], np.int32), np.zeros(4, np.float32))
     expect(to, [0, 1, 2, 6])
+
+
+@probe("LanesAloneAreFirst")
+def lanes_alone_are_first():
+    @mt.kernel
+    def run(x: array(f32, 2), y: array(f32, 2)):
+        for i in range(x.shape[0]):
+            s = 0.0
+            for j in range(20):
+                s = 0.5 * s + mt.exp(x[i, j] - s)
+            for j in range(20):
+                y[i, j] = x[i, j] + 0 * s
+
+    x = np.arange(640, dtype=np.float32).reshape(32, 20) / 640
+    y = np.zeros_like(x)
+    run(x, y)
+    expect(y, x)

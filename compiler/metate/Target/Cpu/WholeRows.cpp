@@ -184,6 +184,14 @@ private:
     return places;
   }
 
+  /// A vector of the same bits.
+  static Value as(OpBuilder &builder, Location loc, Value vector, Type number) {
+    auto type = cast<VectorType>(vector.getType());
+    if (type.getElementType() == number)
+      return vector;
+    return arith::BitcastOp::create(builder, loc, type.clone(number), vector);
+  }
+
   void store(scf::ForOp loop, Row &row) {
     int64_t extent = extentOf(loop), numbers = row.numbers();
     WriteOp front = row.stores.front();
@@ -205,12 +213,12 @@ private:
         local = memref::AllocaOp::create(before, loc, MemRefType::get(extent, type), ValueRange(),
                                          before.getI64IntegerAttr(64));
         SmallVector<int64_t> places = placesOf(extent, numbers, which);
-        Value typed = arith::BitcastOp::create(before, loc, cells.clone(type), old);
+        Value typed = as(before, loc, old, type);
         Value kept = vector::ShuffleOp::create(before, loc, typed, typed, places);
         vector::StoreOp::create(before, loc, kept, local, at.index(0));
         Value stored =
             vector::LoadOp::create(after, loc, VectorType::get(extent, type), local, at.index(0));
-        stored = arith::BitcastOp::create(after, loc, VectorType::get(extent, first), stored);
+        stored = as(after, loc, stored, first);
         SmallVector<int64_t> chosen = llvm::to_vector(llvm::seq<int64_t>(extent * numbers));
         bool isOther = isMutant(Mutant::RowOfNextMember);
         for (auto [cell, place] :

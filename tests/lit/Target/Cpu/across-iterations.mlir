@@ -34,6 +34,37 @@ metate.kernel @sums(%x: memref<?xf32>, %out: memref<?xf32>) {
   metate.return
 }
 
+// What waits for itself in a row runs as lanes, what is a row's own loop each lane alone: LLVM makes vectors of that.
+// CHECK-LABEL: llvm.func internal @metate_entry_normed_task0(
+// CHECK: llvm.fmul {{.*}} : vector<16xf32>
+// CHECK: %[[S:.*]] = llvm.extractelement %{{.*}}[%{{.*}} : i64] : vector<16xf32>
+// CHECK: llvm.fmul %{{.*}}, %[[S]] {{.*}}: f32
+// CHECK: llvm.store %{{.*}} : f32, !llvm.ptr
+// OFF-LABEL: llvm.func internal @metate_entry_normed_task0(
+metate.kernel @normed(%x: memref<64x100xf32>, %y: memref<64x100xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = arith.constant 100 : index
+  %n = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    %s = scf.for %j = %c0 to %m step %c1 iter_args(%a = %zero) -> f32 {
+      %v = memref.load %x[%i, %j] : memref<64x100xf32>
+      %d = arith.subf %v, %a : f32
+      %e = metate.elementary exp(%d) : f32
+      %b = arith.mulf %e, %v : f32
+      scf.yield %b : f32
+    }
+    scf.for %j = %c0 to %m step %c1 {
+      %v = memref.load %x[%i, %j] : memref<64x100xf32>
+      %p = arith.mulf %v, %s : f32
+      memref.store %p, %y[%i, %j] : memref<64x100xf32>
+    }
+    metate.yield
+  }
+  metate.return
+}
+
 // Each iteration reads elements that lie apart, which costs more than the lanes gain.
 // CHECK-LABEL: llvm.func internal @metate_entry_apart_task0(
 // CHECK-NOT: vector<16x

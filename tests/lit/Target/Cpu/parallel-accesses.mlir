@@ -133,3 +133,45 @@ metate.kernel @colours(%x: !metate.block, %bytes: !metate.block, %n: index, %col
   }
   metate.return
 }
+
+// -----
+
+// Stores that lie apart, beside a sine and a cosine: vectors pay all the same. A sum alone is not worth them.
+// MAP-LABEL: llvm.func {{.*}}@heavy
+// MASKMAP-LABEL: llvm.func {{.*}}@heavy
+// CHECK-LABEL: metate.kernel @heavy
+// CHECK: metate.read {{.*}} {access_groups
+// CHECK: metate.write {{.*}} {access_groups
+// CHECK-LABEL: metate.kernel @light
+// CHECK-NOT: access_groups
+metate.kernel @heavy(%x: !metate.block, %y: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c12 = arith.constant 12 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %o = arith.muli %i, %c4 overflow<nsw> : index
+    %apart = arith.muli %i, %c12 overflow<nsw> : index
+    %v = metate.read %x[%o] scope 0 : f32
+    %s = metate.elementary sin(%v) : f32
+    %c = metate.elementary cos(%v) : f32
+    %p = arith.mulf %s, %c : f32
+    metate.write %p, %y[%apart] scope 1 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+metate.kernel @light(%x: !metate.block, %y: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c12 = arith.constant 12 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %o = arith.muli %i, %c4 overflow<nsw> : index
+    %apart = arith.muli %i, %c12 overflow<nsw> : index
+    %v = metate.read %x[%o] scope 0 : f32
+    %p = arith.addf %v, %v : f32
+    metate.write %p, %y[%apart] scope 1 : f32
+    metate.yield
+  }
+  metate.return
+}
