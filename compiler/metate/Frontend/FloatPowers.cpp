@@ -102,8 +102,13 @@ KernelValue KernelBuilder::smallPower(const KernelValue &base, const KernelValue
                                                       constant(whole, int64_t(1) << exponentBits));
   auto products = [&](OpBuilder &, Location) {
     KernelValue one = {constant(type, int64_t(1)), type}, square = base, result = one;
-    if (isNegative)
-      square.ir = chosen(isNegative, divide(one, base).ir, base.ir);
+    if (isNegative) { // a branch: a loop whose exponents are one divides nothing, or all
+      auto inverse = [&](OpBuilder &, Location) {
+        scf::YieldOp::create(builder, loc(), divide(one, base).ir);
+      };
+      auto same = [&](OpBuilder &, Location) { scf::YieldOp::create(builder, loc(), base.ir); };
+      square.ir = scf::IfOp::create(builder, loc(), isNegative, inverse, same).getResult(0);
+    }
     for (unsigned bit = 0; bit < exponentBits; ++bit) {
       Value part =
           builder.createOrFold<arith::AndIOp>(loc(), n, constant(whole, int64_t(1) << bit));
