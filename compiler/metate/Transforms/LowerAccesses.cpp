@@ -150,6 +150,17 @@ static Value offsetInChunk(KernelLayout &kernel, OpBuilder &builder, LoadOp op, 
   return site.addressOf(bytes, within).offsetInSlot(site.path.lastPool(), slot);
 }
 
+/// Is it a cell that no turn of the loops around finds beyond the field or not active?
+static bool isAlwaysThere(LoadOp load, const TreePath &path) {
+  return path.lastPool() < 0 && path.lastActivity() < 0 &&
+         llvm::all_of(
+             llvm::zip(load.getCoordinates(), path.extents),
+             [](auto pair) {
+               auto [coordinate, extent] = pair;
+               return LinearForm::of(coordinate).isWithin(extent);
+             });
+}
+
 namespace {
 struct LowerLoad : LayoutPattern<LoadOp> {
   using LayoutPattern::LayoutPattern;
@@ -174,6 +185,7 @@ struct LowerLoad : LayoutPattern<LoadOp> {
     } else if (Value offset = offsetInChunk(kernel, rewriter, op, site)) {
       result = readAt(offset);
     } else {
+      bytes.knownSlot = op.getComponents().empty() && isAlwaysThere(op, site.path);
       auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };
       auto otherwise = [&] {
         return SmallVector<Value>{word ? word->background()
