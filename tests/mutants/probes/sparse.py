@@ -219,30 +219,6 @@ def row_of_next_member():
     expect([tree.b[i] for i in range(8)], range(1, 9))
 
 
-@probe("RowOfInactiveCells")
-def row_of_inactive_cells():
-    builder = mt.types.SNodeTreeBuilder()
-    builder.pointer(mt.i, 2).bitmasked(mt.i, 8).place(a=mt.i32, b=mt.i32)
-    tree_type = builder.build()
-
-    @mt.kernel
-    def run(f: tree_type):
-        for i in f:
-            f.b[i] = f.a[i] + 1
-
-    @mt.kernel
-    def activate(f: tree_type, i: i32):
-        mt.activate(f, [i])
-
-    tree = tree_type.new()
-    for i in (0, 3):
-        tree.a[i] = i
-    run(tree)
-    for i in range(8):
-        activate(tree, i)
-    expect([tree.b[i] for i in range(8)], [1, 0, 0, 4, 0, 0, 0, 0])
-
-
 @probe("RowTurnedBack")
 def row_turned_back():
     tree_type = line(a=5)

@@ -10,7 +10,7 @@
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/Target/Cpu/StoresLater.h"
-#include "metate/Transforms/LeafForm.h"
+#include "metate/Transforms/ByteAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -109,15 +109,6 @@ private:
     return rows;
   }
 
-  /// A store that every turn makes, or one under the bits of a bitmasked leaf.
-  static bool isPlain(scf::ForOp loop, WriteOp store) {
-    Operation *parent = store->getParentOp();
-    auto branch = dyn_cast<scf::IfOp>(parent);
-    bool isMasked = branch && branch->hasAttr(mark::masked) && branch->getParentOp() == loop &&
-                    store->hasAttr(mark::onlyWriter) && store->getBlock() == branch.thenBlock();
-    return !store.getRelease() && (parent == loop || isMasked);
-  }
-
   /// Does the operation change bytes of the row's cells that are not stored with it?
   static bool interferes(Operation *op, scf::ForOp loop, const Row &row) {
     WriteOp front = row.stores.front();
@@ -125,8 +116,9 @@ private:
       if (write.getBlock() != front.getBlock() || llvm::is_contained(row.stores, write))
         return false;
       std::optional<Member> member = Member::of(write);
-      // Cells of the own iteration elsewhere in its turn are written before or after the row.
-      bool isApart = write->hasAttr(mark::onlyWriter) && !loop->getParentOp()->isAncestor(write);
+      // Cells of the own iteration that are written in another loop are written before or after the row.
+      bool isApart =
+          write->hasAttr(mark::onlyWriter) && !loop->getBlock()->findAncestorOpInBlock(*write);
       return !member || (member->node == row.member.node && !isApart);
     }
     if (isa<ReadOp>(op) || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
@@ -135,28 +127,26 @@ private:
     return !isa<memref::AllocaOp, memref::LoadOp, memref::StoreOp, vector::StoreOp, YieldOp>(op);
   }
 
-  /// Does a turn read, behind a store, what it has stored?
+  /// Does a turn read what it has stored?
   static bool readsBack(scf::ForOp loop, const Row &row) {
-    bool isBehind = false;
+    SmallVector<ByteAccess> stored;
     return loop
         .walk([&](Operation *op) {
-          auto read = dyn_cast<ReadOp>(op);
-          isBehind |= llvm::is_contained(row.stores, op);
-          if (!isBehind || !read || read.getBlock() != WriteOp(row.stores.front()).getBlock())
-            return WalkResult::advance();
-          std::optional<Member> member = Member::of(read);
-          if (member && member->node != row.member.node)
-            return WalkResult::advance();
-          LinearForm distance = LinearForm::of(read.getOffset()).minus(row.cell);
-          bool isElsewhere = distance.terms.empty() &&
-                             (distance.constant < 0 || distance.constant >= row.member.bytes);
-          return isElsewhere ? WalkResult::advance() : WalkResult::interrupt();
+          std::optional<ByteAccess> access = ByteAccess::of(op);
+          if (access && isa<WriteOp>(op))
+            stored.push_back(*access);
+          bool readsIt = access && isa<ReadOp>(op) && llvm::any_of(stored, [&](auto &other) {
+                           return access->mayOverlap(other);
+                         });
+          return readsIt ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   }
 
   static StringRef problemOf(scf::ForOp loop, const Row &row) {
-    if (!llvm::all_of(row.stores, [&](WriteOp store) { return isPlain(loop, store); }))
+    if (!llvm::all_of(row.stores, [&](WriteOp store) {
+          return !store.getRelease() && store->getParentOp() == loop;
+        }))
       return "a store is made under a condition";
     if (!llvm::all_of(row.cell.terms, [&](auto &term) {
           return term.first == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(term.first);
@@ -226,7 +216,9 @@ private:
           chosen[place] = extent * numbers + int64_t(cell);
         whole = vector::ShuffleOp::create(after, loc, whole, stored, chosen);
       }
-      keep(loop, store, local);
+      OpBuilder here(store);
+      memref::StoreOp::create(here, loc, store.getValue(), local, loop.getInductionVar());
+      store.erase();
     }
     auto write = WriteOp::create(after, loc, whole, block, offset, scope, /*release=*/false);
     remarkDone(loop, "whole-rows", "members")
@@ -260,25 +252,6 @@ private:
             }).wasInterrupted())
         return true;
     return false;
-  }
-
-  /// The number goes to the local row; under the bits of a leaf, what was there stays where it is not wanted.
-  static void keep(scf::ForOp loop, WriteOp store, Value local) {
-    Value value = store.getValue();
-    Operation *place = store;
-    if (auto branch = dyn_cast<scf::IfOp>(store->getParentOp())) {
-      place = branch;
-      OpBuilder builder(branch);
-      Value old = memref::LoadOp::create(builder, store.getLoc(), local, loop.getInductionVar());
-      if (!isMutant(Mutant::RowOfInactiveCells))
-        value = arith::SelectOp::create(builder, store.getLoc(), branch.getCondition(), value, old);
-    }
-    OpBuilder builder(place);
-    memref::StoreOp::create(builder, store.getLoc(), value, local, loop.getInductionVar());
-    bool isMasked = place != store;
-    store.erase();
-    if (isMasked && cast<scf::IfOp>(place).thenBlock()->without_terminator().empty())
-      place->erase();
   }
 };
 } // namespace

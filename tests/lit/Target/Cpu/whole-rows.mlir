@@ -40,30 +40,31 @@ metate.kernel @beside(%b: !metate.block, %n: index, %f: f32) {
 
 // -----
 
-// Under the bits of a leaf: the cells that are not wanted keep what they hold.
-// CHECK-LABEL: metate.kernel @masked
-// CHECK: %[[LOCAL:.*]] = memref.alloca()
-// CHECK: %[[OLD:.*]] = memref.load %[[LOCAL]]
-// CHECK: %[[NEW:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OLD]] : f32
-// CHECK: memref.store %[[NEW]], %[[LOCAL]]
-// CHECK-NOT: scf.if %{{.*}} {
-// CHECK: metate.write {{.*}} : vector<16xf32>
-metate.kernel @masked(%b: !metate.block, %n: index, %f: f32, %bits: i32) {
+// Two of three members, one of which the turn reads before it stores it: one row, written once.
+// CHECK-LABEL: metate.kernel @two
+// CHECK: %[[CELLS:.*]] = metate.read %arg0{{.*}} : vector<24xf32>
+// CHECK: scf.for
+// CHECK: metate.read %arg0{{.*}} : f32
+// CHECK-NOT: metate.write
+// CHECK: } {metate.nest, metate.row}
+// CHECK: vector.shuffle %[[CELLS]]
+// CHECK: vector.shuffle
+// CHECK: metate.write {{.*}} : vector<24xf32>
+// CHECK-NOT: metate.write
+metate.kernel @two(%b: !metate.block, %n: index, %f: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
   %c8 = arith.constant 8 : index
-  %one = arith.constant 1 : i32
-  %none = arith.constant 0 : i32
+  %c12 = arith.constant 12 : index
   metate.range (%i) = (%c0) to (%n) {
     scf.for %k = %c0 to %c8 step %c1 {
-      %at = arith.muli %k, %c8 overflow<nsw> : index
-      %bit = arith.index_cast %k : index to i32
-      %shifted = arith.shrui %bits, %bit : i32
-      %last = arith.andi %shifted, %one : i32
-      %isOn = arith.cmpi ne, %last, %none : i32
-      scf.if %isOn {
-        metate.write %f, %b[%at] scope 0 {metate.member = array<i64: 2, 0, 8>, metate.only_writer} : f32
-      } {metate.masked}
+      %at = arith.muli %k, %c12 overflow<nsw> : index
+      %next = arith.addi %at, %c4 overflow<nsw> : index
+      metate.write %f, %b[%at] scope 0 {metate.member = array<i64: 2, 0, 12>, metate.only_writer} : f32
+      %v = metate.read %b[%next] scope 0 {metate.member = array<i64: 2, 4, 12>} : f32
+      %w = arith.addf %v, %f : f32
+      metate.write %w, %b[%next] scope 0 {metate.member = array<i64: 2, 4, 12>, metate.only_writer} : f32
     } {metate.nest, metate.row}
     metate.yield
   }
