@@ -199,3 +199,56 @@ def test_butterflies_in_place(rng, way, half):
         expected[i] = (expected[i] if shift == 0 else z[i]) + t
         stage(re, im, to, half)
         np.testing.assert_allclose(re + 1j * im, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 16, 19])
+def test_sums_that_are_one_for_all_rows(rng, way, n):
+    """Beside a row's own sum a loop gives one that all rows have: as a number, as a bound and as a place."""
+    m = 40
+
+    @mt.kernel
+    def run(x: array(f32, 2), w: array(f32, 1), y: array(f32, 2), out: array(f32, 1)):
+        for i in range(x.shape[0]):
+            a = 0.0
+            for j in range(m):
+                a = a * 0.5 + mt.sin(x[i, j] + a)
+            s, u, count = 0.0, 0.0, 0
+            for j in range(m):
+                s += x[i, j] * a
+                u += w[j]
+                count += mt.cast(w[j] > 0.5, i32)
+            for j in range(count):
+                y[i, j] = x[i, j] * s + u
+            out[i] = x[i, count - 1] + count
+
+    x, w = rng.random((n, m)).astype(np.float32), rng.random(m).astype(np.float32)
+    w[0] = 1
+    y, out = np.zeros_like(x), np.zeros(n, np.float32)
+    run(x, w, y, out)
+    a = np.zeros(n)
+    for j in range(m):
+        a = a * 0.5 + np.sin(x[:, j] + a)
+    count = (w > 0.5).sum()
+    expected = np.where(np.arange(m) < count, x * (x.sum(1) * a)[:, None] + w.sum(), 0)
+    np.testing.assert_allclose(y, expected, rtol=1e-4)
+    np.testing.assert_allclose(out, x[:, count - 1] + count, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 16, 19])
+def test_additions_to_arrays_that_are_one(rng, way, n):
+    """Three arguments are one array: what is read behind two additions is what they made."""
+
+    @mt.kernel
+    def run(x: array(f32, 2), c: array(i32, 1), d: array(i32, 1), e: array(i32, 1), out: array(i32, 1)):
+        for i in range(x.shape[0]):
+            a = 0.0
+            for j in range(40):
+                a = a * 0.5 + mt.sin(x[i, j] + a)
+            mt.atomic_add(c[i], 1)
+            mt.atomic_add(d[i], 2)
+            out[i] = e[i] * 10 + mt.cast(a > 100, i32)
+
+    same, out = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    run(rng.random((n, 40)).astype(np.float32), same, same, same, out)
+    np.testing.assert_array_equal(same, np.full(n, 3))
+    np.testing.assert_array_equal(out, np.full(n, 30))

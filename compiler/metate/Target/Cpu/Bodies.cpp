@@ -345,17 +345,19 @@ bool KernelMapping::runPiecesInLanes(LLVM::LLVMFuncOp body) {
     if (loop->removeAttr(mark::piece))
       loops.push_back(loop);
   });
-  // Copies lie behind all arguments, and a piece adds to them.
-  uint64_t scope = 0;
-  for (scf::ForOp loop : loops)
-    loop.walk([&](RmwOp addition) { scope = std::max(scope, addition.getScope()); });
+  // What is written outside of these loops is the copy, which is filled before.
+  std::optional<uint64_t> scope;
+  body.walk([&](WriteOp fill) {
+    if (llvm::none_of(loops, [&](scf::ForOp loop) { return loop->isAncestor(fill); }))
+      scope = fill.getScope();
+  });
   for (scf::ForOp loop : loops)
     if (acrossIterations)
       runAcrossIterations(loop, {}, kernel.getMayAlias(), /*always=*/chunkNs == 0);
   // One worker has a piece.
   SmallVector<RmwOp> additions;
   body.walk([&](RmwOp addition) {
-    if (!loops.empty() && addition.getScope() == scope)
+    if (!loops.empty() && scope == addition.getScope())
       additions.push_back(addition);
   });
   llvm::for_each(additions, makePlain);

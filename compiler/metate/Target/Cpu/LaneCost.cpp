@@ -178,7 +178,11 @@ static bool combinesInAnyOrder(scf::ForOp loop) {
 }
 
 bool cpu::runsAlone(scf::ForOp loop, const LaneAnalysis &analysis) {
-  if (!combinesInAnyOrder(loop) || knownTurns(loop, true) < leastTurnsAlone)
+  // What is the same for all lanes is one number behind the loop, not one of each.
+  bool isOne = llvm::any_of(loop.getResults(), [&](Value result) {
+    return !result.use_empty() && analysis.isSame(result);
+  });
+  if (isOne || !combinesInAnyOrder(loop) || knownTurns(loop, true) < leastTurnsAlone)
     return false;
   bool anyGather = false;
   SmallVector<std::pair<Value, Value>> written, read;
@@ -245,7 +249,8 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     double scalar = turns, wide = turns;
     if (isLoop && turns < fewInnerTurns && !indexesArrays(op) && !holdsLoop(op))
       scalar *= overlapped;
-    else if (counted && runsAlone(counted, analysis))
+    bool isAlone = counted && runsAlone(counted, analysis);
+    if (isAlone)
       scalar *= ofVectors;
     if (isLoop && !isCommon) {
       wide *= waitingOf(op);
@@ -258,7 +263,7 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
       else if (readsMemory(op))
         sum.scalar += foreseenWrongly;
     }
-    if (counted && analysis.isOfBody(op) && runsAlone(counted, analysis)) {
+    if (isAlone && analysis.isOfBody(op)) {
       double one = scalar * (costOfLanes(*counted.getBody(), analysis, lanes).scalar + 1);
       sum.scalar += one;
       sum.lanes += double(lanes) * (one + entryAlone);

@@ -71,12 +71,18 @@ struct WholeRows : metate::impl::WholeRowsBase<WholeRows> {
       if (loop->hasAttr(mark::row))
         loops.push_back(loop);
     });
+    // All are looked at before one is changed: what a row has become says no longer whose it is.
+    SmallVector<std::pair<scf::ForOp, Row>> found;
     for (scf::ForOp loop : loops)
-      for (Row &row : rowsOf(loop))
-        if (problemOf(loop, row).empty())
-          store(loop, row);
+      for (Row &row : rowsOf(loop)) {
+        StringRef problem = problemOf(loop, row);
+        if (problem.empty())
+          found.emplace_back(loop, std::move(row));
         else if (auto remark = remarkDeclined(row.stores.front(), "whole-rows", "members"))
-          remark << "the row stores cells one by one: " << problemOf(loop, row);
+          remark << "the row stores cells one by one: " << problem;
+      }
+    for (auto &[loop, row] : found)
+      store(loop, row);
   }
 
 private:

@@ -207,7 +207,6 @@ void Widening::widenWrite(WriteOp write) {
                               builder.getI32IntegerAttr(bytesOf(type)));
 }
 
-/// Lane by lane, those that are alive; what a lane finds is what the one before has left, if they are at one place.
 /// The operation of one lane; what was there, if anybody asks for it.
 Value Widening::changeLane(RmwOp atomic, int64_t lane) {
   Location where = atomic.getLoc();
@@ -251,8 +250,9 @@ void Widening::findDeferred() {
     else if (auto write = dyn_cast<WriteOp>(op))
       others.insert(write.getScope());
   });
-  bool isAlone = llvm::none_of(
-      deferred, [&](Operation *op) { return others.contains(cast<RmwOp>(op).getScope()); });
+  bool isAlone = llvm::all_of(deferred, [&](Operation *op) {
+    return isApartFromOthers(op) && !others.contains(cast<RmwOp>(op).getScope());
+  });
   if (!isAlone || deferred.size() < 2)
     deferred.clear();
 }
@@ -315,6 +315,7 @@ void Widening::changeDeferred(Value first, Value upper) {
   }
 }
 
+/// Lane by lane, those that are alive; what a lane finds is what the one before has left, if they are at one place.
 void Widening::widenAtomic(RmwOp atomic) {
   if (deferred.contains(atomic))
     return;
