@@ -50,7 +50,7 @@ def test_online_softmax(rng, n, m, fast):
 @pytest.mark.parametrize("dtype", [f32, f64], ids=str)
 @pytest.mark.parametrize("n", ROWS)
 def test_running_mean_then_sums(rng, way, n, dtype):
-    """Behind the loop that waits for itself: a row's sum, its number of large ones, and the row normed; what lies before is read by all."""
+    """Behind the loop that waits for itself: a row's sum, its number of large ones, and the row normed."""
     m = 70
     table = array(dtype, 2)
 

@@ -99,7 +99,7 @@ def test_all_members_of_a_cell(leaves, level, options):
 @pytest.mark.parametrize("level", ["dense", "bitmasked"])
 def test_what_is_read_back(leaves, level):
     """A turn that reads what it has stored, and a store that only some turns make."""
-    fields, active, (a, b, c) = leaves((f32,) * 3, level, 8)
+    fields, active, (a, b, _) = leaves((f32,) * 3, level, 8)
     x, y, z = fields
 
     @mt.kernel

@@ -19,7 +19,7 @@ using namespace metate;
 using namespace metate::cpu;
 
 /// A side that costs more is skipped where no lane takes it: some of sixteen mostly do, and what a branch is foreseen wrongly costs.
-static constexpr double mostFlat = 48;
+static constexpr double mostFlat = 64;
 
 static SmallVector<Value> usedOf(ValueRange results) {
   return llvm::to_vector(llvm::make_filter_range(results, [](Value v) { return !v.use_empty(); }));
