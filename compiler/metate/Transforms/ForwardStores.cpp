@@ -177,6 +177,8 @@ private:
 
   static void visitOther(Operation &op, SmallVector<Stored> &known) {
     if (auto place = ByteAccess::of(&op)) {
+      if (place->isOrdered) // what others stored before it may be read behind it
+        llvm::erase_if(known, [](Stored &stored) { return stored.isRead; });
       keepReadBy(*place, known);
       forget(*place, known);
     } else if (!Effects::isPlain(&op)) {

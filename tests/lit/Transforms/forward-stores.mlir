@@ -216,3 +216,25 @@ metate.kernel @waits(%x: !metate.block, %n: index) {
   }
   metate.return
 }
+
+// -----
+
+// Behind an exchange with an order others' stores are seen: what was read before it is read again.
+// CHECK-LABEL: @behind_an_exchange
+// CHECK: metate.read
+// CHECK: metate.cas
+// CHECK: metate.read
+metate.kernel @behind_an_exchange(%x: !metate.block, %lock: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  metate.range (%i) = (%c0) to (%n) {
+    %before = metate.read %x[%c0] scope 0 : i32
+    %held = metate.cas %none to %one, %lock[%c0] scope 1 : i32
+    %behind = metate.read %x[%c0] scope 0 : i32
+    %sum = arith.addi %before, %behind : i32
+    metate.write %sum, %x[%c0] scope 0 : i32
+    metate.yield
+  }
+  metate.return
+}
