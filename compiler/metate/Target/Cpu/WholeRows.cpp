@@ -8,6 +8,7 @@
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/Target/Cpu/StoresLater.h"
 #include "metate/Transforms/ByteAccess.h"
@@ -28,8 +29,6 @@ using namespace metate;
 namespace {
 /// Bytes of a row's cells, at most: registers hold the rows that a body reads, and this one.
 constexpr int64_t mostBytes = 128;
-/// Numbers in a cell, at most, of which one is taken.
-constexpr int64_t mostNumbers = 4;
 
 /// Where a store of a member goes: which level's cells, in which place of them, how large they are.
 struct Member {
@@ -103,7 +102,7 @@ private:
       int64_t size = type.getIntOrFloatBitWidth() / 8;
       LinearForm cell = LinearForm::of(store.getOffset()).plus(-member->begin);
       if (cell.coefficient(loop.getInductionVar()) != member->bytes || member->bytes % size ||
-          member->begin % size || member->bytes == size || member->bytes > mostNumbers * size ||
+          member->begin % size || member->bytes == size || member->bytes > cpu::mostMembers * size ||
           !llvm::isPowerOf2_64(extent) || extent * size < 16 || extent * member->bytes > mostBytes)
         return;
       auto same = llvm::find_if(rows, [&](const Row &row) { return row.takes(store); });
