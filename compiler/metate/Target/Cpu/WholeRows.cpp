@@ -102,8 +102,9 @@ private:
       int64_t size = type.getIntOrFloatBitWidth() / 8;
       LinearForm cell = LinearForm::of(store.getOffset()).plus(-member->begin);
       if (cell.coefficient(loop.getInductionVar()) != member->bytes || member->bytes % size ||
-          member->begin % size || member->bytes == size || member->bytes > cpu::mostMembers * size ||
-          !llvm::isPowerOf2_64(extent) || extent * size < 16 || extent * member->bytes > mostBytes)
+          member->begin % size || member->bytes == size ||
+          member->bytes > cpu::mostMembers * size || !llvm::isPowerOf2_64(extent) ||
+          extent * size < 16 || extent * member->bytes > mostBytes)
         return;
       auto same = llvm::find_if(rows, [&](const Row &row) { return row.takes(store); });
       if (same != rows.end())
