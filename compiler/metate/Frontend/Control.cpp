@@ -5,6 +5,7 @@
 // early asks a u1 local before each iteration.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Speculation.h"
 #include "metate/Frontend/KernelBuilder.h"
 #include "metate/Mutants/Mutants.h"
 
@@ -222,8 +223,7 @@ static bool isCheap(Block &block) {
     bool isVariable =
         load && load.getIndices().empty() && load.getMemRef().getDefiningOp<memref::AllocaOp>();
     count += !op.hasTrait<OpTrait::ConstantLike>();
-    return count <= mostOfTruth && (isVariable || (op.getNumRegions() == 0 &&
-                                                   isMemoryEffectFree(&op) && isSpeculatable(&op)));
+    return count <= mostOfTruth && (isVariable || (op.getNumRegions() == 0 && mayRunAnywhere(&op)));
   });
 }
 

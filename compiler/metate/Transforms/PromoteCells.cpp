@@ -407,21 +407,23 @@ struct PromoteCells : metate::impl::PromoteCellsBase<PromoteCells> {
 private:
   /// Is there a place of the iteration's own that it stores more than once, and under a condition?
   bool storesUnderConditions(Operation &parallel) {
-    LoopWrites writes(&parallel, getOperation().getMayAlias());
-    SmallVector<PlaceAccess> stores;
-    bool isFound = false;
+    SmallVector<PlaceAccess> stores, twice;
     parallel.walk([&](Operation *op) {
       auto access = PlaceAccess::of(op);
       if (!access || !access->isStore() || stores.size() > mostAccesses)
         return;
       bool isUnderCondition = isa<scf::IfOp>(op->getParentOp());
-      isFound |= llvm::any_of(stores, [&](const PlaceAccess &other) {
-        return other.isAtSamePlace(*access) && writes.areOwn(access->target) &&
-               (isUnderCondition || isa<scf::IfOp>(other.op->getParentOp()));
-      });
+      if (llvm::any_of(stores, [&](const PlaceAccess &other) {
+            return other.isAtSamePlace(*access) &&
+                   (isUnderCondition || isa<scf::IfOp>(other.op->getParentOp()));
+          }))
+        twice.push_back(*access);
       stores.push_back(std::move(*access));
     });
-    return isFound;
+    if (twice.empty()) // most loops: whose the places are takes longer to see
+      return false;
+    LoopWrites writes(&parallel, getOperation().getMayAlias());
+    return llvm::any_of(twice, [&](const PlaceAccess &one) { return writes.areOwn(one.target); });
   }
 
   /// As if the iteration were a loop of one turn.

@@ -5,6 +5,7 @@
 // (zero, negative, a product that wraps), or rows are short, all iterations are that range's.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Speculation.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Monomial.h"
@@ -18,6 +19,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace metate {
 #define GEN_PASS_DEF_SPLITROWS
@@ -469,12 +471,11 @@ private:
 
   /// What all iterations compute alike stands before them: a divisor `m // 2`.
   static void hoistFixed(RangeOp range) {
-    for (Operation &op : llvm::make_early_inc_range(range.getBody().front().without_terminator()))
-      if (op.getNumRegions() == 0 && isMemoryEffectFree(&op) && isSpeculatable(&op) &&
-          llvm::all_of(op.getOperands(), [&](Value operand) {
-            return !range->isAncestor(operand.getParentBlock()->getParentOp());
-          }))
-        op.moveBefore(range);
+    moveLoopInvariantCode(
+        {&range.getBody()},
+        [](Value value, Region *body) { return !body->isAncestor(value.getParentRegion()); },
+        [](Operation *op, Region *) { return mayRunAnywhere(op); },
+        [&](Operation *op, Region *) { op->moveBefore(range); });
   }
 
   void visit(RangeOp range) {
